@@ -10,8 +10,8 @@ from pathlib import Path
 from . import apt, cache, host
 
 TOOLS = (
-    "gcc make libc6-dev kmod libelf1t64 libssl3t64 zlib1g sparse "  # modules, C clients
-    "qemu-system-x86 seabios busybox-static cpio e2fsprogs"  # guests
+    "gcc make libc6-dev kmod libelf1t64 libssl3t64 zlib1g pahole sparse "  # modules, C clients
+    "qemu-system-x86 seabios busybox-static e2fsprogs python3"  # guests
 ).split()
 SLIM = [f"--dpkgopt=path-exclude=/usr/share/{what}/*" for what in ("doc", "man", "locale", "info")]
 TMPFS_SIZE = "6G"

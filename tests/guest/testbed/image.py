@@ -1,0 +1,72 @@
+"""The guest's root: Debian minbase with Python, the project's dependencies and NVIDIA's user space, as one ext4 image."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+from . import apt, cache, chroot, host, nvidia, paths
+
+PACKAGES = "python3 python3-systemd kmod iproute2 procps util-linux strace libcap2-bin".split()
+# Python packages without a wheel come from Debian.
+FROM_DEBIAN = ("systemd-python",)
+PYTHON = "3.13"
+SITE = Path("usr/local/lib") / f"python{PYTHON}" / "dist-packages"
+SIZE_MIB = 1536
+# Until pyproject.toml lands.
+DEPENDENCIES = ["pyroute2>=0.9.5", "nvidia-ml-py", "pydantic>=2,<3", "click", "aiohttp", "prometheus-client", "rich"]
+
+
+def requirements() -> list[str]:
+    project = paths.REPO / "pyproject.toml"
+    product = DEPENDENCIES
+    if project.is_file():
+        product = tomllib.loads(project.read_text())["project"].get("dependencies") or DEPENDENCIES
+    lines = (paths.GUEST / "requirements.txt").read_text().splitlines()
+    tests = [line for line in lines if line and not line.startswith("#")]
+    return sorted(one for one in [*product, *tests] if re.split(r"[\s<>=!~;\[]", one)[0] not in FROM_DEBIAN)
+
+
+def get() -> Path:
+    wanted = requirements()
+    folder = cache.entry(
+        "root", cache.digest("1", apt.TOOLS_SUITE, nvidia.VERSION, str(SIZE_MIB), *nvidia.PACKAGES, *PACKAGES, *wanted), _make
+    )
+    return folder / "root.ext4"
+
+
+def _make(target: Path, log: Path) -> None:
+    root = target / "root"
+    root.mkdir()
+    chroot.bootstrap(["trixie", "trixie-security"], PACKAGES, root, log)
+    _install_python(root, target, log)
+    nvidia.install(root, log)
+    for link in ("hostname", "resolv.conf"):
+        (root / "etc" / link).unlink(missing_ok=True)
+    (root / "etc/hostname").write_text("guest\n")
+    (root / "opt/gpushare").mkdir(parents=True, exist_ok=True)
+    finish = f"ldconfig && python3 -m compileall -q /{SITE}; passwd -q -d root"
+    host.logged(["chroot", root, "sh", "-c", finish], log)
+    image = target / "root.ext4"
+    chroot.run(
+        ["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-E", "root_owner=0:0", "-d", root, "-F", image, f"{SIZE_MIB}M"],
+        log,
+        binds=chroot.same_path(target),
+    )
+    host.logged(["rm", "-rf", root], log)
+
+
+def _install_python(root: Path, target: Path, log: Path) -> None:
+    """By the host's pip (which knows how to reach an index here), for the guest's Python."""
+    venv = target / "venv"
+    host.logged([sys.executable, "-m", "venv", venv], log)
+    platforms = [f"--platform={tag}_x86_64" for tag in ("manylinux2014", "manylinux_2_17", "manylinux_2_28")]
+    abis = [f"--abi={abi}" for abi in ("cp" + PYTHON.replace(".", ""), "abi3", "none")]
+    options = ["--only-binary=:all:", "--no-compile", f"--python-version={PYTHON}", "--implementation=cp", *abis, *platforms]
+    host.logged([venv / "bin/pip", "install", "-q", *options, f"--target={root / SITE}", *requirements()], log)
+    scripts = shlex.quote(str(root / SITE / "bin"))
+    host.logged(["sh", "-c", f"sed -i '1s|^#!.*|#!/usr/bin/python3|' {scripts}/* && mv {scripts}/* {shlex.quote(str(root))}/usr/local/bin/"], log)
+    host.logged(["rm", "-rf", venv, root / SITE / "bin"], log)
