@@ -16,18 +16,19 @@ FROM_DEBIAN = ("systemd-python",)
 PYTHON = "3.13"
 SITE = Path("usr/local/lib") / f"python{PYTHON}" / "dist-packages"
 SIZE_MIB = 1536
-# Until pyproject.toml lands.
-DEPENDENCIES = ["pyroute2>=0.9.5", "nvidia-ml-py", "pydantic>=2,<3", "click", "aiohttp", "prometheus-client", "rich"]
+# Of the project's test tools, those that run inside a guest.
+TEST_TOOLS = ("hypothesis", "pytest", "pytest-asyncio", "PyYAML")
 
 
 def requirements() -> list[str]:
-    project = paths.REPO / "pyproject.toml"
-    product = DEPENDENCIES
-    if project.is_file():
-        product = tomllib.loads(project.read_text())["project"].get("dependencies") or DEPENDENCIES
-    lines = (paths.GUEST / "requirements.txt").read_text().splitlines()
-    tests = [line for line in lines if line and not line.startswith("#")]
-    return sorted(one for one in [*product, *tests] if re.split(r"[\s<>=!~;\[]", one)[0] not in FROM_DEBIAN)
+    """What pyproject.toml asks for, less what a guest has no use for."""
+    project = tomllib.loads((paths.REPO / "pyproject.toml").read_text())["project"]
+    tests = [one for one in project["optional-dependencies"]["test"] if _name(one) in TEST_TOOLS]
+    return sorted(one for one in [*project["dependencies"], *tests] if _name(one) not in FROM_DEBIAN)
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[\s<>=!~;\[]", requirement)[0]
 
 
 def get() -> Path:

@@ -20,6 +20,8 @@ BROKEN = 125
 
 COMPLAINT = re.compile(r"\bBUG\b|\bWARNING\b|\bOops\b|soft lockup|rcu.*stall|KASAN|Kernel panic")
 CONSOLE_END = 60
+LEAN = "cryptomgr.notests apparmor=0 audit=0 mitigations=off 8250.nr_uarts=1 i8042.noaux i8042.nokbd"
+"""Kernel parameters that only save boot time."""
 CONSOLES_KEPT = 40
 BOOT_S = 300  # seconds to COMMAND are few, but a starved host was seen to take 50
 
@@ -34,7 +36,7 @@ class Machine:
     timeout_s: float
 
     def arguments(self) -> list[str]:
-        append = "console=ttyS0 quiet panic=-1 oops=panic rdinit=/init 8250.nr_uarts=1"
+        append = f"console=ttyS0 quiet panic=-1 oops=panic {LEAN}"
         if self.deterministic:
             # Guest time is a function of instructions executed: equal runs are equal to the digit.
             clock = "-accel tcg,thread=single -icount shift=3,sleep=off -rtc base=2026-01-01,clock=vm -seed 1".split()
@@ -94,7 +96,7 @@ class Guest:
             qemu += ["-device", f"virtserialport,chardev={name},name={name}"]
         binds = chroot.same_path(self._machine.kernel.parent, self._machine.image.parent, paths.WORK)
         # The inner time limit outlives us: a killed runner leaves no guest behind for long.
-        guard = ["timeout", "--kill-after=5", str(int(self._machine.timeout_s + BOOT_S + 60)), *qemu]
+        guard = ["timeout", "--foreground", "--kill-after=5", str(int(self._machine.timeout_s + BOOT_S + 60)), *qemu]
         process = subprocess.Popen(
             chroot.command(guard, binds=binds),
             stdin=subprocess.DEVNULL,
