@@ -452,9 +452,7 @@ def python(spec: Spec) -> Iterator[str]:
         yield f"{macro(const.name)}: Final = {value}"
     yield from python_enum("Command", [(op.name, op.number) for op in spec.operations])
     for enum in spec.enums:
-        yield from python_enum(
-            camel(enum.name), [(e.name, i) for i, e in enumerate(enum.entries)]
-        )
+        yield from python_enum(camel(enum.name), [(e.name, i) for i, e in enumerate(enum.entries)])
     yield ""
     yield from python_map(
         "COMMAND_SETS",
