@@ -1,7 +1,7 @@
 """Packages of fixed Debian suites through a private apt root.
 
-Where they come from is the machine's own business: mirror, proxy and authentication are taken from its apt
-configuration. Its sources, lists and installed packages are left alone.
+Where they come from is the machine's own business: mirror, proxy and authentication are taken from
+its apt configuration. Its sources, lists and installed packages are left alone.
 """
 
 from __future__ import annotations
@@ -24,13 +24,21 @@ SUITES = {
 }
 LISTS_LIVE_S = 86400
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-DEBIAN = re.compile(r"(buster|bullseye|bookworm|trixie|forky|duke|sid|stable|testing|unstable)(-\w+)?$")
+DEBIAN = re.compile(
+    r"(buster|bullseye|bookworm|trixie|forky|duke|sid|stable|testing|unstable)(-\w+)?$"
+)
 
 
 def mirrors() -> tuple[str, str]:
     """This machine's URIs for Debian and for its security updates."""
     listing = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(ORIGIN)|$(RELEASE)|$(COMPONENT)|$(REPO_URI)", "Created-By: Packages"],
+        [
+            "apt-get",
+            "indextargets",
+            "--format",
+            "$(ORIGIN)|$(RELEASE)|$(COMPONENT)|$(REPO_URI)",
+            "Created-By: Packages",
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -39,14 +47,20 @@ def mirrors() -> tuple[str, str]:
     for line in listing.splitlines():
         origin, release, component, uri = line.split("|")
         # The origin is known only once the lists have been fetched.
-        if component != "main" or not DEBIAN.match(release) or origin not in ("Debian", "", "$(ORIGIN)"):
+        if (
+            component != "main"
+            or not DEBIAN.match(release)
+            or origin not in ("Debian", "", "$(ORIGIN)")
+        ):
             continue
         if release.endswith("-security"):
             security = security or uri
         else:
             main = main or uri
     if not main:
-        raise TestbedError("apt has no Debian source with component main: add one for any Debian suite")
+        raise TestbedError(
+            "apt has no Debian source with component main: add one for any Debian suite"
+        )
     return main, security or re.sub(r"/debian(/?)$", r"/debian-security\1", main)
 
 
@@ -54,12 +68,13 @@ def sources(suites: Sequence[str]) -> list[str]:
     main, security = mirrors()
     signed = f"[signed-by={KEYRING}] " if KEYRING.is_file() else ""
     return [
-        f"deb {signed}{security if suite.endswith('-security') else main} {suite} {SUITES[suite]}" for suite in suites
+        f"deb {signed}{security if suite.endswith('-security') else main} {suite} {SUITES[suite]}"
+        for suite in suites
     ]
 
 
 def transport_settings() -> list[str]:
-    """The machine's proxy, retry and validity settings, for an apt that doesn't read its configuration."""
+    """Proxy, retry and validity settings, for an apt that doesn't read this configuration."""
     dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
     wanted = re.compile(r"Acquire::(https?::|Check-|Retries|ForceIPv)[^\"]* \"[^\"]+\";$")
     return [line for line in dump.splitlines() if wanted.match(line)]
@@ -109,7 +124,10 @@ class PrivateApt:
 
     def names(self, prefix: str) -> list[str]:
         return subprocess.run(
-            ["apt-cache", *self._options, "pkgnames", prefix], capture_output=True, text=True, check=True
+            ["apt-cache", *self._options, "pkgnames", prefix],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.split()
 
     def unpack(self, packages: Sequence[str], into: Path, log: Path) -> None:

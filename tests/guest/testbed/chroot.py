@@ -9,36 +9,43 @@ from pathlib import Path
 
 from . import apt, cache, host
 
-TOOLS = (
-    "gcc make libc6-dev kmod libelf1t64 libssl3t64 zlib1g pahole sparse "  # modules, C clients
-    "qemu-system-x86 seabios busybox-static e2fsprogs python3"  # guests
-).split()
+COMPILE = (
+    "gcc",
+    "make",
+    "libc6-dev",
+    "kmod",
+    "libelf1t64",
+    "libssl3t64",
+    "zlib1g",
+    "pahole",
+    "sparse",
+)
+GUESTS = ("qemu-system-x86", "seabios", "busybox-static", "e2fsprogs", "python3")
+TOOLS = (*COMPILE, *GUESTS)
 SLIM = [f"--dpkgopt=path-exclude=/usr/share/{what}/*" for what in ("doc", "man", "locale", "info")]
 TMPFS_SIZE = "6G"
 
 
 def bootstrap(suites: Sequence[str], packages: Sequence[str], target: Path, log: Path) -> None:
-    """mmdebstrap, on a tmpfs that vanishes with its mount namespace: dpkg's fsync costs minutes on a disk."""
-    configuration = target / ".transport.conf"
-    configuration.write_text("\n".join(apt.transport_settings()) + "\n")
+    """mmdebstrap, on a tmpfs of its own mount namespace: on a disk dpkg's fsync costs minutes."""
+    options = [f"--aptopt={line}" for line in apt.transport_settings()]
     make = [
         *("mmdebstrap", "--mode=root", "--variant=minbase", f"--include={','.join(packages)}"),
-        *('--aptopt=Apt::Install-Recommends "false"', f"--aptopt={configuration}", "--dpkgopt=force-unsafe-io"),
+        *('--aptopt=Apt::Install-Recommends "false"', *options, "--dpkgopt=force-unsafe-io"),
         *("--skip=cleanup/apt/lists,cleanup/apt/cache", *SLIM),
         *(apt.TOOLS_SUITE, "root.tar", *apt.sources(suites)),
     ]
-    script = f"""
-set -e
-mount -t tmpfs -o size={TMPFS_SIZE},mode=1777 tmpfs {shlex.quote(str(target))}
-cd {shlex.quote(str(target))}
-{shlex.join(make)} >&2
-cat root.tar
-"""
+    here = shlex.quote(str(target))
     # The tar is written on the tmpfs and unpacked outside of it, through a pipe.
-    configuration_text = configuration.read_text()
-    configuration.unlink()
-    script = script.replace("\ncd ", f"\nprintf %s {shlex.quote(configuration_text)} >{shlex.quote(str(configuration))}\ncd ")
-    script = f"unshare -m sh -c {shlex.quote(script)} | tar -C {shlex.quote(str(target))} --numeric-owner -xpf -"
+    steps = [
+        "set -e",
+        f"mount -t tmpfs -o size={TMPFS_SIZE},mode=1777 tmpfs {here}",
+        f"cd {here}",
+        f"TMPDIR={here} {shlex.join(make)} >&2",
+        "cat root.tar",
+    ]
+    inner = shlex.quote("\n".join(steps))
+    script = f"unshare -m sh -c {inner} | tar -C {here} --numeric-owner -xpf -"
     host.logged(["bash", "-o", "pipefail", "-c", script], log)
 
 
@@ -56,7 +63,11 @@ def command(argv: Sequence[str | Path], *, binds: Mapping[Path, Path], cwd: str 
     """
     root = tools()
     lines = ["set -e"]
-    for source, inside in {**binds, Path("/dev"): Path("/dev"), Path("/proc"): Path("/proc")}.items():
+    for source, inside in {
+        **binds,
+        Path("/dev"): Path("/dev"),
+        Path("/proc"): Path("/proc"),
+    }.items():
         target = root / inside.relative_to("/")
         lines.append(f"mkdir -p {shlex.quote(str(target))}")
         lines.append(f"mount --rbind {shlex.quote(str(source))} {shlex.quote(str(target))}")
@@ -65,7 +76,9 @@ def command(argv: Sequence[str | Path], *, binds: Mapping[Path, Path], cwd: str 
     return ["unshare", "--mount", "--propagation=private", "sh", "-c", "\n".join(lines)]
 
 
-def run(argv: Sequence[str | Path], log: Path, *, binds: Mapping[Path, Path], cwd: str = "/") -> None:
+def run(
+    argv: Sequence[str | Path], log: Path, *, binds: Mapping[Path, Path], cwd: str = "/"
+) -> None:
     host.logged(command(argv, binds=binds, cwd=cwd), log)
 
 
@@ -73,7 +86,14 @@ def same_path(*folders: Path) -> dict[Path, Path]:
     return {folder: folder for folder in folders}
 
 
-def output(argv: Sequence[str | Path], *, binds: Mapping[Path, Path], cwd: str = "/") -> subprocess.CompletedProcess[str]:
+def output(
+    argv: Sequence[str | Path],
+    *,
+    binds: Mapping[Path, Path],
+    cwd: str = "/",
+    timeout_s: float | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run, and return the status and all output, whatever they are."""
     return subprocess.run(
         command(argv, binds=binds, cwd=cwd),
         stdin=subprocess.DEVNULL,
@@ -81,4 +101,5 @@ def output(argv: Sequence[str | Path], *, binds: Mapping[Path, Path], cwd: str =
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        timeout=timeout_s,
     )

@@ -1,4 +1,4 @@
-"""Initial RAM disks, uncompressed: the kernel unpacks several one after the other, and TCG is slow at gunzip."""
+"""Initial RAM disks. Uncompressed: TCG is slow at gunzip. The kernel unpacks several in a row."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Archive:
         else:
             self.file(name, source.read_bytes(), stat.S_IMODE(source.stat().st_mode))
 
-    def bytes(self) -> bytes:
+    def content(self) -> bytes:
         end = _entry(0, "TRAILER!!!", 0, b"")
         data = b"".join([*self._parts, end])
         return data + bytes(-len(data) % 512)

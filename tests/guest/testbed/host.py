@@ -38,7 +38,9 @@ def logged(command: Sequence[str | Path], log: Path, *, cwd: Path | None = None)
     with log.open("ab") as out:
         out.write(f"+ {' '.join(map(str, command))}\n".encode())
         out.flush()
-        rc = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd).returncode
+        rc = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=cwd
+        ).returncode
     if rc:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-25:])
         raise TestbedError(f"{command[0]} failed ({rc}); end of {log}:\n{tail}")

@@ -1,16 +1,16 @@
-"""The guest's root: Debian minbase with Python, the project's dependencies and NVIDIA's user space, as one ext4 image."""
+"""The guest's root image: Debian with Python, the project's dependencies, NVIDIA's user space."""
 
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 import tomllib
 from pathlib import Path
 
 from . import apt, cache, chroot, host, nvidia, paths
 
-PACKAGES = "python3 python3-systemd kmod iproute2 procps util-linux strace libcap2-bin".split()
+PACKAGES = ["python3", "python3-systemd", "kmod", "iproute2", "procps", "util-linux"]
+PACKAGES += ["strace", "libcap2-bin"]
 # Python packages without a wheel come from Debian.
 FROM_DEBIAN = ("systemd-python",)
 PYTHON = "3.13"
@@ -24,7 +24,9 @@ def requirements() -> list[str]:
     """What pyproject.toml asks for, less what a guest has no use for."""
     project = tomllib.loads((paths.REPO / "pyproject.toml").read_text())["project"]
     tests = [one for one in project["optional-dependencies"]["test"] if _name(one) in TEST_TOOLS]
-    return sorted(one for one in [*project["dependencies"], *tests] if _name(one) not in FROM_DEBIAN)
+    return sorted(
+        one for one in [*project["dependencies"], *tests] if _name(one) not in FROM_DEBIAN
+    )
 
 
 def _name(requirement: str) -> str:
@@ -34,7 +36,17 @@ def _name(requirement: str) -> str:
 def get() -> Path:
     wanted = requirements()
     folder = cache.entry(
-        "root", cache.digest("1", apt.TOOLS_SUITE, nvidia.VERSION, str(SIZE_MIB), *nvidia.PACKAGES, *PACKAGES, *wanted), _make
+        "root",
+        cache.digest(
+            "1",
+            apt.TOOLS_SUITE,
+            nvidia.VERSION,
+            str(SIZE_MIB),
+            *nvidia.PACKAGES,
+            *PACKAGES,
+            *wanted,
+        ),
+        _make,
     )
     return folder / "root.ext4"
 
@@ -53,7 +65,21 @@ def _make(target: Path, log: Path) -> None:
     host.logged(["chroot", root, "sh", "-c", finish], log)
     image = target / "root.ext4"
     chroot.run(
-        ["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-E", "root_owner=0:0", "-d", root, "-F", image, f"{SIZE_MIB}M"],
+        [
+            "mke2fs",
+            "-q",
+            "-t",
+            "ext4",
+            "-O",
+            "^has_journal",
+            "-E",
+            "root_owner=0:0",
+            "-d",
+            root,
+            "-F",
+            image,
+            f"{SIZE_MIB}M",
+        ],
         log,
         binds=chroot.same_path(target),
     )
@@ -64,10 +90,26 @@ def _install_python(root: Path, target: Path, log: Path) -> None:
     """By the host's pip (which knows how to reach an index here), for the guest's Python."""
     venv = target / "venv"
     host.logged([sys.executable, "-m", "venv", venv], log)
-    platforms = [f"--platform={tag}_x86_64" for tag in ("manylinux2014", "manylinux_2_17", "manylinux_2_28")]
+    platforms = [
+        f"--platform={tag}_x86_64" for tag in ("manylinux2014", "manylinux_2_17", "manylinux_2_28")
+    ]
     abis = [f"--abi={abi}" for abi in ("cp" + PYTHON.replace(".", ""), "abi3", "none")]
-    options = ["--only-binary=:all:", "--no-compile", f"--python-version={PYTHON}", "--implementation=cp", *abis, *platforms]
-    host.logged([venv / "bin/pip", "install", "-q", *options, f"--target={root / SITE}", *requirements()], log)
-    scripts = shlex.quote(str(root / SITE / "bin"))
-    host.logged(["sh", "-c", f"sed -i '1s|^#!.*|#!/usr/bin/python3|' {scripts}/* && mv {scripts}/* {shlex.quote(str(root))}/usr/local/bin/"], log)
+    options = [
+        "--only-binary=:all:",
+        "--no-compile",
+        f"--python-version={PYTHON}",
+        "--implementation=cp",
+        *abis,
+        *platforms,
+    ]
+    host.logged(
+        [venv / "bin/pip", "install", "-q", *options, f"--target={root / SITE}", *requirements()],
+        log,
+    )
+    for script in (root / SITE / "bin").iterdir():
+        # pip names the interpreter that ran it.
+        _, _, body = script.read_text().partition("\n")
+        command = root / "usr/local/bin" / script.name
+        command.write_text(f"#!/usr/bin/python3\n{body}")
+        command.chmod(0o755)
     host.logged(["rm", "-rf", venv, root / SITE / "bin"], log)

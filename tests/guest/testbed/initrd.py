@@ -1,4 +1,4 @@
-"""The parts of a guest's initial RAM disk: one for each kernel, one for each state of the tree, one for each run."""
+"""The parts of a guest's initial RAM disk: a kernel's, a state of the tree's, and a run's own."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def base(kernel: kernels.Kernel) -> Path:
             order.append(name)
             archive.file(f"modules/{name}", content)
         archive.file("modules/order", "".join(f"{name}\n" for name in order).encode())
-        (target / "base.cpio").write_bytes(archive.bytes())
+        (target / "base.cpio").write_bytes(archive.content())
 
     key = cache.digest("1", kernel.folder.name, *DRIVERS, script.read_bytes(), chroot.tools().name)
     return cache.entry(f"initrd-{kernel.name}", key, make) / "base.cpio"
@@ -54,7 +54,9 @@ def _load_order(kernel: kernels.Kernel, target: Path, log: Path) -> list[Path]:
     chroot.run(["depmod", "-b", scratch, kernel.release], log, binds=binds)
     found: list[Path] = []
     for driver in DRIVERS:
-        shown = chroot.output(["modprobe", "-d", scratch, "-S", kernel.release, "--show-depends", driver], binds=binds)
+        shown = chroot.output(
+            ["modprobe", "-d", scratch, "-S", kernel.release, "--show-depends", driver], binds=binds
+        )
         if shown.returncode:
             raise TestbedError(f"{driver} is not in {kernel.release}: {shown.stdout}")
         for line in shown.stdout.splitlines():
@@ -98,17 +100,28 @@ def tree() -> Path:
             shutil.copy(program, folder / "bin" / name)
         # A file that doesn't compile is its own test's failure, not the guest's.
         inside = Path("/opt/gpushare")
-        compile_all = ["python3", "-m", "compileall", "-q", "--invalidation-mode=unchecked-hash", "daemon", "cli", "tests"]
+        compile_all = [
+            "python3",
+            "-m",
+            "compileall",
+            "-q",
+            "--invalidation-mode=unchecked-hash",
+            "daemon",
+            "cli",
+            "tests",
+        ]
         chroot.output(compile_all, binds={folder: inside}, cwd=str(inside))
         archive = Archive()
         archive.folder("payload")
         for child in sorted(folder.iterdir()):
             archive.copy(child, f"payload/{child.name}")
         fresh = done.with_suffix(f".{os.getpid()}")
-        fresh.write_bytes(archive.bytes())
+        fresh.write_bytes(archive.content())
         fresh.rename(done)
         shutil.rmtree(folder)
-        for old in sorted(done.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+        for old in sorted(done.parent.glob("*.cpio"), key=lambda path: path.stat().st_mtime)[
+            :-KEPT
+        ]:
             old.unlink(missing_ok=True)
     return done
 
@@ -120,8 +133,14 @@ def _tree_files() -> list[Path]:
         if start.is_file():
             found.append(start)
         for folder, folders, names in os.walk(start):
-            folders[:] = sorted(name for name in folders if name not in SKIPPED and not name.startswith("."))
-            found += [Path(folder) / name for name in sorted(names) if not name.endswith((".pyc", ".ko", ".o"))]
+            folders[:] = sorted(
+                name for name in folders if name not in SKIPPED and not name.startswith(".")
+            )
+            found += [
+                Path(folder) / name
+                for name in sorted(names)
+                if not name.endswith((".pyc", ".ko", ".o"))
+            ]
     return found
 
 
@@ -137,10 +156,15 @@ def run(
     home = "payload/.guest"
     archive.file(f"{home}/init", (paths.GUEST / "inside/init").read_bytes(), 0o755)
     archive.file(f"{home}/command", command.encode())
-    archive.file(f"{home}/settings", "".join(f"{key}='{value}'\n" for key, value in settings.items()).encode())
-    archive.file(f"{home}/modules", "".join(f"{name} {options}\n" for name, _, options in modules).encode())
+    archive.file(
+        f"{home}/settings",
+        "".join(f"{key}='{value}'\n" for key, value in settings.items()).encode(),
+    )
+    archive.file(
+        f"{home}/modules", "".join(f"{name} {options}\n" for name, _, options in modules).encode()
+    )
     for name, ko, _ in modules:
         archive.file(f"{home}/{name}.ko", ko.read_bytes())
     for source, inside in copies:
         archive.copy(source, f"{home}/files/{inside.strip('/')}")
-    return archive.bytes()
+    return archive.content()

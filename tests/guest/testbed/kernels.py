@@ -45,7 +45,7 @@ class Kernel:
 
     @property
     def binds(self) -> dict[Path, Path]:
-        """Debian's headers name /usr/src and reach kbuild by relative links: give them the paths they expect."""
+        """Debian's headers name /usr/src and reach kbuild by relative links: bind both there."""
         found = {self.folder / "usr/src": Path("/usr/src")}
         for kbuild in (self.folder / "usr/lib").glob("linux-kbuild-*"):
             found[kbuild] = Path("/usr/lib") / kbuild.name
@@ -66,7 +66,11 @@ def get(name: str) -> Kernel:
             raise TestbedError(f"no cloud kernel {name} in the package archive")
         release = max(found, key=lambda hit: int(hit[2]))["release"]
         headers = f"linux-headers-{release}"
-        packages = [f"linux-image-{release}-cloud-amd64-unsigned", f"{headers}-cloud-amd64", f"{headers}-common"]
+        packages = [
+            f"linux-image-{release}-cloud-amd64-unsigned",
+            f"{headers}-cloud-amd64",
+            f"{headers}-common",
+        ]
         private.unpack([*packages, kbuild.format(release=release)], target, log)
         if (target / "lib").is_dir() and not (target / "usr/lib").exists():
             (target / "usr/lib").mkdir()
@@ -74,4 +78,6 @@ def get(name: str) -> Kernel:
             folder.rename(target / "usr/lib" / folder.name)
         (target / "release").write_text(f"{release}-cloud-amd64\n")
 
-    return Kernel(name, cache.entry(f"kernel-{name}", cache.digest("cloud-1", pattern, kbuild), make))
+    return Kernel(
+        name, cache.entry(f"kernel-{name}", cache.digest("cloud-1", pattern, kbuild), make)
+    )

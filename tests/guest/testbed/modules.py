@@ -1,4 +1,4 @@
-"""nvsim.ko and gpushare.ko for a kernel, each built by itself, so that one's broken state doesn't block the other."""
+"""nvsim.ko and gpushare.ko for a kernel, built apart: a broken one doesn't block the other."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def present(module: str) -> bool:
 
 
 def build(module: str, kernel: kernels.Kernel, *, sparse: bool = False) -> Built:
-    """Build if the sources changed. The result's name carries their hash: a later build doesn't touch it."""
+    """Build if sources changed. The result's name has their hash: no later build touches it."""
     store = paths.WORK / "ko" / kernel.release
     store.mkdir(parents=True, exist_ok=True)
     symvers = b""
@@ -54,7 +54,9 @@ def build(module: str, kernel: kernels.Kernel, *, sparse: bool = False) -> Built
         known = store / "nvsim.symvers"
         symvers = known.read_bytes() if known.exists() else b""
     files = sources(module)
-    key = cache.digest(kernel.folder.name, *(part for item in files.items() for part in item), symvers)
+    key = cache.digest(
+        kernel.folder.name, *(part for item in files.items() for part in item), symvers
+    )
     built = Built(module, store / f"{module}-{key}.ko", store / f"{module}.symvers")
     if built.ko.exists() and not sparse:
         os.utime(built.ko)
@@ -70,7 +72,10 @@ def build(module: str, kernel: kernels.Kernel, *, sparse: bool = False) -> Built
         if output:
             print(output, file=sys.stderr)
         # A copy in place is seen half-written by others; a rename isn't.
-        for result, kept in ((tree / f"{module}.ko", built.ko), (tree / "Module.symvers", built.symvers)):
+        for result, kept in (
+            (tree / f"{module}.ko", built.ko),
+            (tree / "Module.symvers", built.symvers),
+        ):
             fresh = kept.with_name(f".{kept.name}.{os.getpid()}")
             shutil.copyfile(result, fresh)
             fresh.rename(kept)
@@ -80,7 +85,11 @@ def build(module: str, kernel: kernels.Kernel, *, sparse: bool = False) -> Built
 
 
 def build_all(modules: list[str], kernel: kernels.Kernel, *, sparse: bool = False) -> list[Built]:
-    return [build(module, kernel, sparse=sparse) for module in FOLDERS if module in modules and present(module)]
+    return [
+        build(module, kernel, sparse=sparse)
+        for module in FOLDERS
+        if module in modules and present(module)
+    ]
 
 
 def _sync(files: dict[str, bytes], tree: Path) -> None:
@@ -98,7 +107,14 @@ def _sync(files: dict[str, bytes], tree: Path) -> None:
 
 def _make(module: str, kernel: kernels.Kernel, tree: Path, *, symvers: bool, sparse: bool) -> str:
     """make's warnings; its errors as BuildError. Paths are given as in the source tree."""
-    argv = ["make", "-s", f"-j{os.cpu_count() or 1}", f"KDIR={kernel.headers}", f"GSH_MODULES={module}", "CC=gcc"]
+    argv = [
+        "make",
+        "-s",
+        f"-j{os.cpu_count() or 1}",
+        f"KDIR={kernel.headers}",
+        f"GSH_MODULES={module}",
+        "CC=gcc",
+    ]
     if symvers:
         argv.append("NVSIM_SYMVERS=extra.symvers")
     elif module == "gpushare":
@@ -106,8 +122,17 @@ def _make(module: str, kernel: kernels.Kernel, tree: Path, *, symvers: bool, spa
     if sparse:
         argv += ["C=2", "CHECK=sparse"]
     done = chroot.output(argv, binds={**kernel.binds, tree: INSIDE}, cwd=str(INSIDE))
-    noise = ("Skipping BTF generation", "compiler differs from the one", "The kernel was built by:", "You are using:")
-    lines = [line.replace(f"{INSIDE}/", "kmod/") for line in done.stdout.splitlines() if not any(n in line for n in noise)]
+    noise = (
+        "Skipping BTF generation",
+        "compiler differs from the one",
+        "The kernel was built by:",
+        "You are using:",
+    )
+    lines = [
+        line.replace(f"{INSIDE}/", "kmod/")
+        for line in done.stdout.splitlines()
+        if not any(n in line for n in noise)
+    ]
     text = "\n".join(line for line in lines if not line.startswith("make["))
     if done.returncode:
         raise BuildError(f"{module}.ko does not build for {kernel.release}:\n{text}")

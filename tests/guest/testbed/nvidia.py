@@ -1,4 +1,4 @@
-"""NVIDIA's genuine user space for tests: fetched from Debian's non-free archive, used, never shipped or taken apart."""
+"""NVIDIA's genuine user space, from Debian's non-free archive; never shipped or taken apart."""
 
 from __future__ import annotations
 

@@ -19,11 +19,14 @@ BROKEN = 125
 """Exit status for a guest that died, hung or complained."""
 
 COMPLAINT = re.compile(r"\bBUG\b|\bWARNING\b|\bOops\b|soft lockup|rcu.*stall|KASAN|Kernel panic")
+FIRMWARE_NOISE = re.compile(r"\x1b[\[(][0-9;?]*\w?|[^\x20-\x7e\t]")
 CONSOLE_END = 60
-LEAN = "cryptomgr.notests apparmor=0 audit=0 mitigations=off 8250.nr_uarts=1 i8042.noaux i8042.nokbd"
+LEAN = (
+    "cryptomgr.notests apparmor=0 audit=0 mitigations=off 8250.nr_uarts=1 i8042.noaux i8042.nokbd"
+)
 """Kernel parameters that only save boot time."""
 CONSOLES_KEPT = 40
-BOOT_S = 300  # seconds to COMMAND are few, but a starved host was seen to take 50
+BOOT_S = 300.0  # seconds to COMMAND are few, but a starved host was seen to take 50
 
 
 @dataclass(frozen=True)
@@ -33,23 +36,28 @@ class Machine:
     memory_mib: int
     cpus: int
     deterministic: bool
+    kvm: bool
     timeout_s: float
 
     def arguments(self) -> list[str]:
         append = f"console=ttyS0 quiet panic=-1 oops=panic {LEAN}"
         if self.deterministic:
             # Guest time is a function of instructions executed: equal runs are equal to the digit.
-            clock = "-accel tcg,thread=single -icount shift=3,sleep=off -rtc base=2026-01-01,clock=vm -seed 1".split()
+            clock = [*("-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off")]
+            clock += ["-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]
             append += " nokaslr"
         else:
-            clock = ["-accel", "tcg,thread=multi"]
+            clock = ["-accel", "kvm" if self.kvm else "tcg,thread=multi"]
         size = self.image.stat().st_size
+        most_mib = self.memory_mib + 2 * (size >> 20)
+        root = f"memory-backend-file,id=root,share=off,mem-path={self.image},size={size}"
         return [
             *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
             *("-machine", "pc,nvdimm=on", "-cpu", "max", "-smp", str(self.cpus), *clock),
-            *("-m", f"size={self.memory_mib}M,slots=1,maxmem={self.memory_mib + 2 * (size >> 20)}M"),
-            # The root is memory, mapped privately: no host event in its timing, and each run starts from the same image.
-            *("-object", f"memory-backend-file,id=root,share=off,mem-path={self.image},size={size}"),
+            *("-m", f"size={self.memory_mib}M,slots=1,maxmem={most_mib}M"),
+            # The root is memory, mapped privately: no host event in its timing, and each run
+            # starts from the same image.
+            *("-object", root),
             *("-device", "nvdimm,id=nv,memdev=root"),
             *("-kernel", str(self.kernel), "-append", append),
         ]
@@ -92,11 +100,15 @@ class Guest:
         qemu = ["qemu-system-x86_64", *self._machine.arguments(), "-initrd", str(ramdisk)]
         qemu += ["-serial", f"file:{self.console}", "-device", "virtio-serial-pci"]
         for number, (name, (_, write)) in enumerate(pipes.items(), 1):
-            qemu += ["-add-fd", f"fd={write},set={number}", "-chardev", f"file,id={name},append=on,path=/dev/fdset/{number}"]
+            qemu += ["-add-fd", f"fd={write},set={number}"]
+            # append: opening to truncate is refused for a pipe.
+            qemu += ["-chardev", f"file,id={name},append=on,path=/dev/fdset/{number}"]
             qemu += ["-device", f"virtserialport,chardev={name},name={name}"]
-        binds = chroot.same_path(self._machine.kernel.parent, self._machine.image.parent, paths.WORK)
+        machine = self._machine
+        binds = chroot.same_path(machine.kernel.parent, machine.image.parent, paths.WORK)
         # The inner time limit outlives us: a killed runner leaves no guest behind for long.
-        guard = ["timeout", "--foreground", "--kill-after=5", str(int(self._machine.timeout_s + BOOT_S + 60)), *qemu]
+        limit_s = int(machine.timeout_s + BOOT_S + 60)
+        guard = ["timeout", "--foreground", "--kill-after=5", str(limit_s), *qemu]
         process = subprocess.Popen(
             chroot.command(guard, binds=binds),
             stdin=subprocess.DEVNULL,
@@ -124,11 +136,13 @@ class Guest:
             selector.register(descriptor, selectors.EVENT_READ)
         started: float | None = None
         while selector.get_map():
-            now = time.monotonic()
-            left = started + self._machine.timeout_s - now if started is not None else start + BOOT_S - now
+            if started is None:
+                limit, since, what = BOOT_S, start, "no command started"
+            else:
+                limit, since, what = self._machine.timeout_s, started, "the command ran"
+            left = since + limit - time.monotonic()
             if left <= 0:
-                limit = self._machine.timeout_s if started is not None else BOOT_S
-                return f"{'the command ran' if started is not None else 'no command started'} for {limit:.0f} s"
+                return f"{what} for {limit:.0f} s"
             for key, _ in selector.select(min(left, 1.0)):
                 data = os.read(key.fd, 65536)
                 if not data:
@@ -158,7 +172,7 @@ class Guest:
 
     def _judge(self, reason: str) -> int:
         text = self.console.read_text(errors="replace") if self.console.exists() else ""
-        lines = [re.sub(r"\x1b[\[(][0-9;?]*\w?|[^\x20-\x7e\t]", "", line) for line in text.splitlines()]
+        lines = [FIRMWARE_NOISE.sub("", line) for line in text.splitlines()]
         complaint = next((line for line in lines if COMPLAINT.search(line)), None)
         if complaint:
             reason = f"the kernel complained: {complaint}"

@@ -1,0 +1,117 @@
+"""Boot a guest with the modules, gpushared and NVIDIA's user space; run COMMAND there as root.
+
+COMMAND's output is streamed and its exit status returned. A guest that dies, hangs or whose kernel
+complains returns 125, with the end of its console.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from . import host, image, initrd, kernels, kvm, modules, vm
+from .errors import TestbedError
+
+LOADED = {"none": [], "nvsim": ["nvsim"], "all": ["nvsim", "gpushare"]}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, usage="%(prog)s [options] -- COMMAND…")
+    parser.add_argument(
+        "--driver",
+        default="nvsim",
+        choices=["nvsim"],
+        help="what stands for NVIDIA's kernel driver",
+    )
+    parser.add_argument("--kernel", default=kernels.DEFAULT, choices=list(kernels.KNOWN))
+    parser.add_argument(
+        "--cards", type=int, default=1, metavar="N", help="simulated cards (default %(default)s)"
+    )
+    parser.add_argument(
+        "--modules",
+        default="all",
+        choices=list(LOADED),
+        help="what is loaded (default %(default)s)",
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="MODULE.KEY=VALUE",
+        help="a module parameter",
+    )
+    parser.add_argument("--bare", action="store_true", help="modules only: no gpushared")
+    parser.add_argument(
+        "--deterministic",
+        action="store_true",
+        help="guest time counts instructions: runs repeat exactly",
+    )
+    parser.add_argument("--cpus", type=int, metavar="N", help="default 2, with --deterministic 1")
+    parser.add_argument(
+        "--copy",
+        action="append",
+        default=[],
+        metavar="HOST:GUEST",
+        help="a file or folder to take along",
+    )
+    parser.add_argument("--memory", type=int, default=2048, metavar="MiB")
+    parser.add_argument(
+        "--timeout", type=float, default=600, metavar="S", help="for COMMAND (default %(default)s)"
+    )
+    parser.add_argument("command", nargs="+", metavar="COMMAND")
+    return parser.parse_args()
+
+
+def module_options(wanted: argparse.Namespace, name: str) -> str:
+    options = [f"cards={wanted.cards}"] if name == "nvsim" else []
+    options += [text.partition(".")[2] for text in wanted.option if text.partition(".")[0] == name]
+    return " ".join(options)
+
+
+def copies(wanted: argparse.Namespace) -> list[tuple[Path, str]]:
+    found = []
+    for text in wanted.copy:
+        source, colon, inside = text.rpartition(":")
+        if not colon or not inside.startswith("/"):
+            raise TestbedError(f"--copy {text}: HOST:GUEST with an absolute GUEST path is wanted")
+        if not Path(source).exists():
+            raise TestbedError(f"--copy {text}: no {source} here")
+        found.append((Path(source), inside))
+    return found
+
+
+def run(wanted: argparse.Namespace) -> int:
+    host.require()
+    kernel = kernels.get(wanted.kernel)
+    root = image.get()
+    loaded = [
+        (built.module, built.ko, module_options(wanted, built.module))
+        for built in modules.build_all(LOADED[wanted.modules], kernel)
+    ]
+    run_part = initrd.run(
+        command=shlex.join(wanted.command) + "\n",
+        settings={"daemon": "yes" if wanted.modules == "all" and not wanted.bare else "no"},
+        modules=loaded,
+        copies=copies(wanted),
+    )
+    first_part = initrd.base(kernel)
+    machine = vm.Machine(
+        kernel=kernel.image,
+        image=root,
+        memory_mib=wanted.memory,
+        cpus=wanted.cpus or (1 if wanted.deterministic else 2),
+        deterministic=wanted.deterministic,
+        kvm=not wanted.deterministic and kvm.works(kernel, first_part),
+        timeout_s=wanted.timeout,
+    )
+    return vm.Guest(machine, [first_part, initrd.tree()], run_part).run()
+
+
+def main() -> int:
+    try:
+        return run(arguments())
+    except TestbedError as error:
+        print(f"guest: {error}", file=sys.stderr)
+        return vm.BROKEN
