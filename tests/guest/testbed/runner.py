@@ -92,7 +92,10 @@ def run(wanted: argparse.Namespace) -> int:
     ]
     run_part = initrd.run(
         command=shlex.join(wanted.command) + "\n",
-        settings={"daemon": "yes" if wanted.modules == "all" and not wanted.bare else "no"},
+        settings={
+            "daemon": "yes" if wanted.modules == "all" and not wanted.bare else "no",
+            "serial": "yes" if wanted.deterministic else "no",
+        },
         modules=loaded,
         copies=copies(wanted),
     )
