@@ -17,7 +17,7 @@ DRIVERS = ("virtio_pci", "virtio_console", "nfit", "nd_pmem")
 TREE = ("daemon", "cli", "tests", "udev", "packaging", "kmod", "pyproject.toml")
 SKIPPED = ("__pycache__", "node_modules")
 LAUNCHERS = {"gpushare": "gpushare_cli", "gpushared": "gpushared"}
-KEPT = 4
+KEPT = 16
 
 
 def base(kernel: kernels.Kernel) -> Path:
