@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A private /dev in which a tenant's nodes stand where programs look for the driver's.
+
+NVIDIA's libraries compare a node's number with the one they expect and, as root,
+remove and make it again. Three things keep them from it: a params file that says
+ModifyDeviceFiles: 0; a /dev that is read-only, so that neither unlink nor mknod
+works; and nodes bound read-only, so that their mode stays. Opening a node for
+writing works all the same. For nvidia-uvm the first is ignored, and the failing
+unlink is what they put up with.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gpushare.client import JsonObject
+from gpushare.errors import DriverUnavailable, GpuShareError, NotPermitted
+from gpushare_cli.mounts import (
+    MS_BIND,
+    MS_MOVE,
+    MS_NOSUID,
+    MS_RDONLY,
+    MS_REMOUNT,
+    bind,
+    mount,
+    unshare_mounts,
+)
+
+DEV: Final = Path("/dev")
+DRIVER_PROC: Final = Path("/proc/driver/nvidia")
+_MODIFY: Final = re.compile(r"^ModifyDeviceFiles:.*$", re.MULTILINE)
+_MODIFY_OFF: Final = "ModifyDeviceFiles: 0"
+
+
+@dataclass(frozen=True)
+class Node:
+    """A tenant's node: where it is, and its name inside."""
+
+    path: Path
+    name: str
+    number: int
+
+
+def nodes_of(tenant: JsonObject) -> list[Node]:
+    """Nodes of a tenant as the daemon describes it."""
+    found = []
+    nodes = tenant.get("nodes")
+    for item in nodes if isinstance(nodes, list) else []:
+        if not isinstance(item, dict):
+            continue
+        path, name = item.get("path"), item.get("name")
+        major, minor = item.get("major"), item.get("minor")
+        if not (isinstance(path, str) and isinstance(name, str) and re.fullmatch(r"[\w-]+", name)):
+            continue
+        if isinstance(major, int) and isinstance(minor, int):
+            found.append(Node(Path(path), name, os.makedev(major, minor)))
+    if not found:
+        raise GpuShareError(
+            f"tenant {tenant.get('name')} has no device nodes",
+            hint="is the driver loaded? see: gpushare info",
+        )
+    return found
+
+
+def enter(nodes: Sequence[Node], *, driver_proc: Path = DRIVER_PROC) -> None:
+    """Move this process into a private view where only these nodes are there."""
+    params = _params(driver_proc)
+    try:
+        unshare_mounts()
+        stage = Path(tempfile.mkdtemp(prefix="gpushare-run-"))
+        try:
+            _fill(stage, nodes)
+            _mask_params(stage, params, driver_proc)
+            mount(DEV, source=stage, flags=MS_MOVE)
+        finally:
+            # its mount has moved away, or goes with the namespace
+            _remove_stage(stage)
+        mount(DEV, flags=MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID)
+    except PermissionError as error:
+        raise NotPermitted(
+            f"no mount namespace of its own ({error.strerror})", hint="use run as root"
+        ) from error
+    except OSError as error:
+        raise GpuShareError(
+            f"the private /dev could not be made ({error})", hint="see: gpushare show NAME"
+        ) from error
+    _check(nodes)
+
+
+def _params(driver_proc: Path) -> str:
+    """The driver's parameters as the libraries are to see them."""
+    try:
+        text = (driver_proc / "params").read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError as error:
+        if not driver_proc.is_dir():
+            raise DriverUnavailable(
+                f"NVIDIA's driver is not loaded ({driver_proc} is missing)",
+                hint="load it, then see: gpushare info",
+            ) from error
+        return f"{_MODIFY_OFF}\n"
+    if _MODIFY.search(text):
+        return _MODIFY.sub(_MODIFY_OFF, text)
+    return f"{text}{_MODIFY_OFF}\n"
+
+
+def _fill(stage: Path, nodes: Sequence[Node]) -> None:
+    mount(stage, kind="tmpfs", flags=MS_NOSUID, data="mode=755,size=4m")
+    with os.scandir(DEV) as entries:
+        for entry in entries:
+            # everything of the driver and of other tenants stays outside
+            if not entry.name.startswith(("nvidia", "gpushare")):
+                _carry_over(entry, stage / entry.name)
+    for node in nodes:
+        target = stage / node.name
+        target.touch()
+        bind(node.path, target, read_only=True)
+
+
+def _carry_over(entry: os.DirEntry[str], target: Path) -> None:
+    source = Path(entry.path)
+    if entry.is_symlink():
+        target.symlink_to(source.readlink())
+        return
+    is_directory = entry.is_dir(follow_symlinks=False)
+    if is_directory:
+        target.mkdir()
+    else:
+        target.touch()
+    try:
+        bind(source, target, recursive=is_directory)
+    except OSError as error:
+        # devices come and go while this runs
+        if error.errno != errno.ENOENT:
+            raise
+
+
+def _mask_params(stage: Path, params: str, driver_proc: Path) -> None:
+    target = driver_proc / "params"
+    if not target.exists():
+        mount(driver_proc, kind="tmpfs", flags=MS_NOSUID, data="mode=555,size=4m")
+        target.write_text(params, encoding="utf-8")
+        target.chmod(0o444)
+        return
+    source = stage / ".params"
+    source.write_text(params, encoding="utf-8")
+    source.chmod(0o444)
+    bind(source, target, read_only=True)
+    # the mount keeps the file
+    source.unlink()
+
+
+def _remove_stage(stage: Path) -> None:
+    try:
+        stage.rmdir()
+    except OSError:
+        # still mounted: a failure is on its way out, and an empty folder stays behind
+        return
+
+
+def _check(nodes: Sequence[Node]) -> None:
+    """Never start a program beside a node that is not the tenant's."""
+    wanted = {node.name: node.number for node in nodes}
+    found = {
+        name: os.stat(DEV / name).st_rdev for name in os.listdir(DEV) if name.startswith("nvidia")
+    }
+    if found != wanted:
+        raise GpuShareError(
+            f"the private /dev holds {sorted(found)}, the tenant's nodes are {sorted(wanted)}",
+            hint="was the tenant changed just now? run again",
+        )
