@@ -8,9 +8,10 @@
  *                    vm close handler may take sim_rm_lock
  *   uvm space lock   one managed-memory file
  *   vaspace lock     one GPU address space
- *   heap lock        one card's heap figures and extents
+ *   file lock        mapping context and exports of one open file
  *   memory lock      pages of one memory object
- *   file lock        events and mapping context of one open file
+ *   heap lock        one card's heap figures and extents
+ *   sim_event_lock   events (spinlock, leaf); sim_doorbell_lock likewise
  */
 #ifndef NVSIM_H
 #define NVSIM_H
@@ -151,7 +152,7 @@ struct sim_memory {
 	pid_t tgid; /* global id of the process that allocated it; 0: kernel */
 	u32 h_client, h_object; /* where it was born; for the truth only */
 	u32 h_class;
-	unsigned int external; /* UVM and other mappings that keep it; heap lock */
+	atomic_t external; /* mappings and exports that keep it without a handle */
 	atomic_t handles; /* object handles on it */
 	struct list_head extents; /* heap lock */
 	struct list_head card_link; /* heap lock */
@@ -212,7 +213,9 @@ struct sim_object {
 	struct sim_card *card; /* of the device above; NULL above devices */
 	struct sim_memory *memory; /* memory and usermode classes; owned */
 	struct sim_vaspace *vaspace; /* 0x90f1; and 0x80 (default space); referenced */
-	struct list_head events; /* sim_event.on_source */
+	struct list_head events; /* sim_event.on_source; sim_event_lock */
+	struct list_head cpu_maps; /* sim_cpu_map: RM_MAP_MEMORY */
+	void *core; /* sim_event of event objects */
 	void *exec; /* channels, groups, context shares, engines: exec_*.c */
 	void *data; /* ctrl_*.c; kfree()d with the object */
 };
@@ -296,21 +299,29 @@ u32 sim_share_policy(struct sim_call *call, struct sim_object *object, void *par
 #define SIM_EVENT_SINGLE  1
 #define SIM_EVENT_REPEAT  2
 
-struct sim_event { /* an object of class 0x5 or 0x79; spinlock sim_event_lock */
+struct sim_os_event { /* ALLOC_OS_EVENT: a label on a file; sim_event_lock */
+	struct list_head link; /* all of them */
+	u32 h_client, fd;
+	struct sim_file *file; /* NULL when that file is gone */
+	unsigned int refs; /* the list's and those of event objects */
+};
+
+struct sim_event { /* an object of class 0x5 or 0x79; sim_event_lock */
 	struct list_head on_source; /* source->events */
 	struct sim_object *object;
-	struct sim_object *source;
+	struct sim_object *source; /* NULL when that object is gone */
+	struct sim_os_event *os; /* counted; NULL for class 0x5 */
 	u32 index; /* notify index without the flag bits */
+	u32 flags; /* NV01_EVENT_* bits of the notify index */
 	u32 action; /* SIM_EVENT_* */
-	bool dataless; /* poll only: nothing for GET_EVENT_DATA */
-	u32 fd; /* label given by ALLOC_OS_EVENT */
-	struct sim_file *file; /* the file ALLOC_OS_EVENT came on; NULL when that is gone */
 };
+
+extern spinlock_t sim_event_lock;
 
 /* EVENT_SET_NOTIFICATION: arm every event of @source with this index. */
 u32 sim_event_arm(struct sim_object *source, u32 index, u32 action);
-/* Wake whoever waits for @index on @source or on its parents' channel notifier.
- * Does not sleep; sim_rm_lock (either way) or the exec lock that pins @source. */
+/* Post to the events of @source with this index that are armed; those made with the
+ * non-stall flag need no arming. Does not sleep; the caller keeps @source alive. */
 void sim_event_raise(struct sim_object *source, u32 index, u32 info32, u16 info16);
 
 /* ---- vaspace.c: GPU address spaces ---- */
@@ -398,25 +409,18 @@ struct sim_map_context { /* what RM_MAP_MEMORY left for mmap; file lock */
 	bool eager; /* pages are inserted at mmap (doorbell) */
 };
 
-struct sim_os_event { /* ALLOC_OS_EVENT: a label on this file */
-	struct list_head link;
-	u32 h_client, fd;
-	struct list_head queue; /* sim_event_data */
-};
-
 struct sim_file {
-	struct kref ref; /* the open file and whatever waits for its end */
 	struct sim_card *card; /* NULL: control */
 	struct file *filp; /* not counted; valid until release */
 	struct file *tied; /* control file of REGISTER_FD; counted; set once */
-	atomic_t attached; /* cards attached with ATTACH_GPUS_TO_FD: bit mask */
+	unsigned long attached; /* cards of ATTACH_GPUS_TO_FD, a bit each; lock */
+	bool was_attached; /* only once; lock */
 	struct address_space mapping; /* own, so that mappings of one file can be zapped */
 	struct mutex lock; /* context, exports */
 	struct sim_map_context context;
 	struct sim_export *exports;
-	spinlock_t event_lock; /* os_events, pending */
-	struct list_head os_events;
-	bool pending; /* dataless event arrived; poll uses it up */
+	struct list_head event_data; /* for GET_EVENT_DATA; sim_event_lock */
+	bool event_pending; /* dataless event arrived, poll uses it up; sim_event_lock */
 	wait_queue_head_t wait;
 	struct list_head link; /* all open files; sim_files_lock */
 	pid_t tgid; /* opener */
