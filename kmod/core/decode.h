@@ -106,7 +106,12 @@ struct gsh_request {
 	u16 params_ptr_off;
 	u16 params_bytes_off; /* where the caller's size stands */
 	u32 params_given; /* the caller's size */
-	u32 params_bytes; /* how much the driver will read and write: copy exactly this */
+	/*
+	 * How much the driver will read and write: copy exactly this. 0: it follows no pointer;
+	 * put 0 at params_ptr_off before the call if params_ptr is not null.
+	 */
+	u32 params_bytes;
+	bool params_refused; /* pointer and size alone make the driver answer status 0x1f */
 	u64 rights_ptr; /* NVOS64 only: 4 bytes in, or 0 */
 	u16 rights_ptr_off;
 

@@ -2,6 +2,9 @@
 /*
  * Parameters that point further, or that carry a descriptor. Facts only.
  *
+ * A null pointer is never followed; with a count of 0 nothing is. Whether that is an error is the
+ * driver's to say.
+ *
  * Pointers: the driver follows them itself, as addresses of the calling thread's memory.
  * A call made on a copy needs each of them replaced by the address of a copy.
  * Sources: src/nvidia/src/kernel/rmapi/embedded_param_copy.c (pointers, directions, the 1 MiB
@@ -43,7 +46,6 @@ struct nvabi_embedded {
 	 * Else a converted control: the driver takes this many bytes whatever the caller says.
 	 */
 	__u8 converted_bytes;
-	__u8 nullable; /* a null pointer is "not wanted", whatever the count */
 	__u16 from_branch; /* 0: always */
 	__u16 until_branch; /* 0: still; else first branch without it */
 };
@@ -58,51 +60,51 @@ static inline const struct nvabi_embedded *nvabi_embedded(__u32 *count)
 #define INOUT	NVABI_EMBEDDED_INOUT
 	/* Sorted by command; pointers of one command stand together. */
 	static const struct nvabi_embedded rows[] = {
-		/* cmd, pointer, count at, element, count, direction, converted, nullable, from, until */
-		{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION, 8, 0, 1, U32, OUT, 40, 1, 0, 0 },
-		{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION, 16, 0, 1, U32, OUT, 40, 1, 0, 0 },
-		{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION, 24, 0, 1, U32, OUT, 40, 1, 0, 0 },
-		{ /* SYSTEM_GET_P2P_CAPS */ 0x00000127, 160, 128, 4, NVABI_COUNT_SQUARE, OUT, 0, 1, 0, 0 },
-		{ /* SYSTEM_GET_P2P_CAPS */ 0x00000127, 168, 128, 4, NVABI_COUNT_SQUARE, OUT, 0, 1, 550, 0 },
-		{ /* SYSTEM_EXECUTE_ACPI_METHOD */ 0x00000130, 8, 16, 1, U16, IN, 0, 0, 0, 0 },
-		{ /* SYSTEM_EXECUTE_ACPI_METHOD */ 0x00000130, 24, 32, 1, U16, OUT, 0, 0, 0, 0 },
-		{ /* NVD_GET_DUMP */ 0x00000602, 0, 12, 1, U32, OUT, 0, 0, 0, 0 },
-		{ NV0041_CTRL_GET_SURFACE_INFO, 8, 0, 8, U32, INOUT, 0, 0, 0, 0 },
-		{ NV0080_CTRL_GPU_GET_CLASSLIST, 8, 0, 4, U32, INOUT, 0, 0, 0, 0 },
-		{ /* GR_GET_CAPS */ 0x00801102, 8, 0, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* GR_GET_INFO */ 0x00801104, 8, 0, 8, U32, INOUT, 0, 0, 0, 0 },
-		{ /* FB_GET_CAPS */ 0x00801301, 8, 0, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* HOST_GET_CAPS */ 0x00801401, 8, 0, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* FIFO_GET_CAPS */ 0x00801701, 8, 0, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* FIFO_START_SELECTED_CHANNELS */ 0x00801705, 40, 0, 4, U32, INOUT, 0, 0, 0, 570 },
-		{ NV0080_CTRL_FIFO_GET_CHANNELLIST, 8, 0, 4, U32, IN, 0, 0, 0, 0 },
-		{ NV0080_CTRL_FIFO_GET_CHANNELLIST, 16, 0, 4, U32, INOUT, 0, 0, 0, 0 },
-		{ /* DMA_UPDATE_PDE_2 */ 0x0080180f, 48, 0, 16, NVABI_COUNT_ONE, OUT, 0, 0, 0, 0 },
-		{ /* MSENC_GET_CAPS */ 0x00801b01, 8, 0, 1, U32, OUT, 0, 0, 0, 550 },
-		{ /* MSENC_GET_CAPS */ 0x00801b01, 8, 0, 1, U32, INOUT, 16, 0, 550, 0 },
-		{ /* BSP_GET_CAPS */ 0x00801c01, 8, 0, 1, U32, INOUT, 24, 0, 0, 0 },
-		{ /* GPU_GET_INFO */ 0x20800101, 8, 0, 8, U32, INOUT, 16, 0, 0, 0 },
-		{ /* GPU_EXEC_REG_OPS */ 0x20800122, 24, 20, 32, U32, INOUT, 0, 0, 0, 0 },
-		{ /* GPU_GET_ENGINES */ 0x20800123, 8, 0, 4, U32, INOUT, 0, 1, 0, 0 },
-		{ /* GPU_GET_ENGINE_CLASSLIST */ 0x20800124, 8, 4, 4, U32, INOUT, 0, 0, 0, 0 },
-		{ /* I2C_ACCESS */ 0x20800610, 16, 28, 1, U32, INOUT, 0, 0, 0, 0 },
-		{ /* BIOS_GET_INFO */ 0x20800802, 8, 0, 8, U32, INOUT, 16, 0, 0, 0 },
-		{ /* BIOS_GET_NBSI */ 0x20800803, 1048, 1056, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* BIOS_GET_NBSI_OBJ */ 0x20800806, 16, 24, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* GR_GET_INFO */ 0x20801201, 8, 0, 8, U32, INOUT, 0, 0, 0, 0 },
-		{ NV2080_CTRL_FB_GET_INFO, 8, 0, 8, U32, INOUT, 0, 0, 0, 550 },
-		{ NV2080_CTRL_FB_GET_INFO, 8, 0, 8, U32, INOUT, 16, 0, 550, 0 },
-		{ /* BUS_GET_INFO */ 0x20801802, 8, 0, 8, U32, INOUT, 16, 0, 0, 0 },
-		{ /* RC_READ_VIRTUAL_MEM */ 0x20802204, 16, 24, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* NVD_GET_DUMP */ 0x20802402, 0, 12, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* CE_GET_CAPS */ 0x20802a01, 8, 4, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* I2C_INDEXED */ 0x402c0102, 24, 16, 1, U32, INOUT, 0, 0, 0, 0 },
-		{ /* DEBUG_READ_MEMORY */ 0x83de0315, 16, 4, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* DEBUG_WRITE_MEMORY */ 0x83de0316, 16, 4, 1, U32, IN, 0, 0, 0, 0 },
-		{ /* DEBUG_READ_BATCH_MEMORY */ 0x83de0326, 0, 8, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* DEBUG_WRITE_BATCH_MEMORY */ 0x83de0327, 0, 8, 1, U32, IN, 0, 0, 0, 0 },
-		{ /* GET_ENGINE_CTX_DATA */ 0xb06f010c, 8, 4, 1, U32, OUT, 0, 0, 0, 0 },
-		{ /* MIGRATE_ENGINE_CTX_DATA */ 0xb06f010d, 8, 4, 1, U32, INOUT, 0, 0, 0, 0 },
+		/* cmd, pointer, count at, element, count, direction, converted, from, until */
+		{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION, 8, 0, 1, U32, OUT, 40, 0, 0 },
+		{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION, 16, 0, 1, U32, OUT, 40, 0, 0 },
+		{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION, 24, 0, 1, U32, OUT, 40, 0, 0 },
+		{ /* SYSTEM_GET_P2P_CAPS */ 0x00000127, 160, 128, 4, NVABI_COUNT_SQUARE, OUT, 0, 0, 0 },
+		{ /* SYSTEM_GET_P2P_CAPS */ 0x00000127, 168, 128, 4, NVABI_COUNT_SQUARE, OUT, 0, 550, 0 },
+		{ /* SYSTEM_EXECUTE_ACPI_METHOD */ 0x00000130, 8, 16, 1, U16, IN, 0, 0, 0 },
+		{ /* SYSTEM_EXECUTE_ACPI_METHOD */ 0x00000130, 24, 32, 1, U16, OUT, 0, 0, 0 },
+		{ /* NVD_GET_DUMP */ 0x00000602, 0, 12, 1, U32, OUT, 0, 0, 0 },
+		{ NV0041_CTRL_GET_SURFACE_INFO, 8, 0, 8, U32, INOUT, 0, 0, 0 },
+		{ NV0080_CTRL_GPU_GET_CLASSLIST, 8, 0, 4, U32, INOUT, 0, 0, 0 },
+		{ /* GR_GET_CAPS */ 0x00801102, 8, 0, 1, U32, OUT, 0, 0, 0 },
+		{ /* GR_GET_INFO */ 0x00801104, 8, 0, 8, U32, INOUT, 0, 0, 0 },
+		{ /* FB_GET_CAPS */ 0x00801301, 8, 0, 1, U32, OUT, 0, 0, 0 },
+		{ /* HOST_GET_CAPS */ 0x00801401, 8, 0, 1, U32, OUT, 0, 0, 0 },
+		{ /* FIFO_GET_CAPS */ 0x00801701, 8, 0, 1, U32, OUT, 0, 0, 0 },
+		{ /* FIFO_START_SELECTED_CHANNELS */ 0x00801705, 40, 0, 4, U32, INOUT, 0, 0, 570 },
+		{ NV0080_CTRL_FIFO_GET_CHANNELLIST, 8, 0, 4, U32, IN, 0, 0, 0 },
+		{ NV0080_CTRL_FIFO_GET_CHANNELLIST, 16, 0, 4, U32, INOUT, 0, 0, 0 },
+		{ /* DMA_UPDATE_PDE_2 */ 0x0080180f, 48, 0, 16, NVABI_COUNT_ONE, OUT, 0, 0, 0 },
+		{ /* MSENC_GET_CAPS */ 0x00801b01, 8, 0, 1, U32, OUT, 0, 0, 550 },
+		{ /* MSENC_GET_CAPS */ 0x00801b01, 8, 0, 1, U32, INOUT, 16, 550, 0 },
+		{ /* BSP_GET_CAPS */ 0x00801c01, 8, 0, 1, U32, INOUT, 24, 0, 0 },
+		{ /* GPU_GET_INFO */ 0x20800101, 8, 0, 8, U32, INOUT, 16, 0, 0 },
+		{ /* GPU_EXEC_REG_OPS */ 0x20800122, 24, 20, 32, U32, INOUT, 0, 0, 0 },
+		{ /* GPU_GET_ENGINES */ 0x20800123, 8, 0, 4, U32, INOUT, 0, 0, 0 },
+		{ /* GPU_GET_ENGINE_CLASSLIST */ 0x20800124, 8, 4, 4, U32, INOUT, 0, 0, 0 },
+		{ /* I2C_ACCESS */ 0x20800610, 16, 28, 1, U32, INOUT, 0, 0, 0 },
+		{ /* BIOS_GET_INFO */ 0x20800802, 8, 0, 8, U32, INOUT, 16, 0, 0 },
+		{ /* BIOS_GET_NBSI */ 0x20800803, 1048, 1056, 1, U32, OUT, 0, 0, 0 },
+		{ /* BIOS_GET_NBSI_OBJ */ 0x20800806, 16, 24, 1, U32, OUT, 0, 0, 0 },
+		{ /* GR_GET_INFO */ 0x20801201, 8, 0, 8, U32, INOUT, 0, 0, 0 },
+		{ NV2080_CTRL_FB_GET_INFO, 8, 0, 8, U32, INOUT, 0, 0, 550 },
+		{ NV2080_CTRL_FB_GET_INFO, 8, 0, 8, U32, INOUT, 16, 550, 0 },
+		{ /* BUS_GET_INFO */ 0x20801802, 8, 0, 8, U32, INOUT, 16, 0, 0 },
+		{ /* RC_READ_VIRTUAL_MEM */ 0x20802204, 16, 24, 1, U32, OUT, 0, 0, 0 },
+		{ /* NVD_GET_DUMP */ 0x20802402, 0, 12, 1, U32, OUT, 0, 0, 0 },
+		{ /* CE_GET_CAPS */ 0x20802a01, 8, 4, 1, U32, OUT, 0, 0, 0 },
+		{ /* I2C_INDEXED */ 0x402c0102, 24, 16, 1, U32, INOUT, 0, 0, 0 },
+		{ /* DEBUG_READ_MEMORY */ 0x83de0315, 16, 4, 1, U32, OUT, 0, 0, 0 },
+		{ /* DEBUG_WRITE_MEMORY */ 0x83de0316, 16, 4, 1, U32, IN, 0, 0, 0 },
+		{ /* DEBUG_READ_BATCH_MEMORY */ 0x83de0326, 0, 8, 1, U32, OUT, 0, 0, 0 },
+		{ /* DEBUG_WRITE_BATCH_MEMORY */ 0x83de0327, 0, 8, 1, U32, IN, 0, 0, 0 },
+		{ /* GET_ENGINE_CTX_DATA */ 0xb06f010c, 8, 4, 1, U32, OUT, 0, 0, 0 },
+		{ /* MIGRATE_ENGINE_CTX_DATA */ 0xb06f010d, 8, 4, 1, U32, INOUT, 0, 0, 0 },
 	};
 #undef U32
 #undef U16
