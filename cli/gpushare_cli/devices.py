@@ -29,6 +29,7 @@ from gpushare_cli.mounts import (
     MS_RDONLY,
     MS_REMOUNT,
     bind,
+    detach,
     mount,
     unshare_mounts,
 )
@@ -79,9 +80,11 @@ def enter(nodes: Sequence[Node], *, driver_proc: Path = DRIVER_PROC) -> None:
             _fill(stage, nodes)
             _mask_params(stage, params, driver_proc)
             mount(DEV, source=stage, flags=MS_MOVE)
+        except OSError:
+            detach(stage)
+            raise
         finally:
-            # its mount has moved away, or goes with the namespace
-            _remove_stage(stage)
+            stage.rmdir()
         mount(DEV, flags=MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID)
     except PermissionError as error:
         raise NotPermitted(
@@ -154,14 +157,6 @@ def _mask_params(stage: Path, params: str, driver_proc: Path) -> None:
     bind(source, target, read_only=True)
     # the mount keeps the file
     source.unlink()
-
-
-def _remove_stage(stage: Path) -> None:
-    try:
-        stage.rmdir()
-    except OSError:
-        # still mounted: a failure is on its way out, and an empty folder stays behind
-        return
 
 
 def _check(nodes: Sequence[Node]) -> None:

@@ -15,6 +15,7 @@ MS_BIND: Final = 0x1000
 MS_MOVE: Final = 0x2000
 MS_REC: Final = 0x4000
 MS_PRIVATE: Final = 0x40000
+_MNT_DETACH: Final = 0x2
 _CLONE_NEWNS: Final = 0x20000
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -26,6 +27,7 @@ _libc.mount.argtypes = (
     ctypes.c_ulong,
     ctypes.c_char_p,
 )
+_libc.umount2.argtypes = (ctypes.c_char_p, ctypes.c_int)
 
 
 def unshare_mounts() -> None:
@@ -60,6 +62,11 @@ def bind(source: Path, target: Path, *, recursive: bool = False, read_only: bool
     mount(target, source=source, flags=MS_BIND | (MS_REC if recursive else 0))
     if read_only:
         mount(target, flags=MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID)
+
+
+def detach(target: Path) -> None:
+    """Take a mount away, if there is one."""
+    _libc.umount2(os.fsencode(target), _MNT_DETACH)
 
 
 def _failure(call: str, path: Path | None = None) -> OSError:
