@@ -9,12 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from gpushare.client import Client
 from tests.fakes.daemon import running
 from tests.fakes.kernel import FakeKernel, card
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# a loaded machine is no failure
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

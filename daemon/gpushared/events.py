@@ -32,6 +32,9 @@ async def follow(kernel: Kernel) -> None:
             continue
         except (KernelMissing, KernelRefusal) as error:
             log.debug("no events for now", extra={"reason": str(error)})
+        except Exception:
+            # a bug here must not end the reports of what comes later
+            log.exception("an event could not be reported")
         await asyncio.sleep(RETRY_S)
 
 

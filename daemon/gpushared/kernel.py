@@ -76,7 +76,8 @@ class NetlinkKernel:
     def __init__(self, open_socket: OpenSocket | None = None) -> None:
         self._open = open_socket or _opened
         self._socket: Untyped = None
-        self._opening = asyncio.Lock()
+        # the kernel runs one dump a socket at a time
+        self._exchanging = asyncio.Lock()
 
     async def info(self) -> KernelInfo:
         return KernelInfo.model_validate(await self._do(Command.INFO_GET))
@@ -150,22 +151,22 @@ class NetlinkKernel:
         self, command: Command, flags: int, values: dict[str, object]
     ) -> list[Untyped]:
         log.debug("request", extra={"command": command.name, "values": values})
-        try:
+        async with self._exchanging:
+            try:
+                return await self._exchange_once(command, flags, values)
+            except KernelRefusal as refusal:
+                # every refusal of the module has a text of its own; without one
+                # the family's number is stale, for the module was loaded again
+                if refusal.number != errno.ENOENT or refusal.text != os.strerror(errno.ENOENT):
+                    raise
+            await self.close()
             return await self._exchange_once(command, flags, values)
-        except KernelRefusal as refusal:
-            # every refusal of the module has a text of its own; without one
-            # the family's number is stale, for the module was loaded again
-            if refusal.number != errno.ENOENT or refusal.text != os.strerror(errno.ENOENT):
-                raise
-        await self.close()
-        return await self._exchange_once(command, flags, values)
 
     async def _exchange_once(
         self, command: Command, flags: int, values: dict[str, object]
     ) -> list[Untyped]:
-        async with self._opening:
-            if self._socket is None:
-                self._socket = await self._open()
+        if self._socket is None:
+            self._socket = await self._open()
         sock = self._socket
         try:
             async with asyncio.timeout(TIMEOUT_S):

@@ -74,6 +74,8 @@ class Tenants:
         self._kernel = kernel
         self._nvml = nvml
         self._changing = asyncio.Lock()
+        # NVML's order of these cards; a look may wake a card, which takes seconds
+        self._order: tuple[frozenset[str], NvmlAnswer] | None = None
 
     async def info(self) -> models.Info:
         async with _translated("info"):
@@ -81,7 +83,7 @@ class Tenants:
         return views.info_view(info, await self._nvml.look(), version=version())
 
     async def cards(self) -> list[models.Card]:
-        return [views.card_view(card) for card in await self._cards(await self._nvml.look())]
+        return [views.card_view(card) for card in await self._cards(fresh=True)]
 
     async def tenants(self) -> list[models.Tenant]:
         cards = await self._cards()
@@ -168,10 +170,13 @@ class Tenants:
         else:
             await self._kernel.tenant_set(step)
 
-    async def _cards(self, nvml: NvmlAnswer | None = None) -> tuple[placement.Card, ...]:
+    async def _cards(self, *, fresh: bool = False) -> tuple[placement.Card, ...]:
         async with _translated("cards"):
             found = await self._kernel.cards()
-        return placement.indexed(found, nvml if nvml is not None else await self._nvml.look())
+        uuids = frozenset(card.uuid for card in found)
+        if fresh or self._order is None or self._order[0] != uuids:
+            self._order = (uuids, await self._nvml.look())
+        return placement.indexed(found, self._order[1])
 
 
 def _by_name(tenant: KernelTenant) -> str:

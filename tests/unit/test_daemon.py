@@ -28,6 +28,7 @@ from gpushare.errors import (
     Unsupported,
 )
 from gpushared.kernel_types import KernelRefusal
+from gpushared.nvml_types import NvmlAnswer
 from gpushared.peers import GroupAuthority, Peer
 from tests.fakes.daemon import running
 from tests.fakes.kernel import GIB, MIB, FakeKernel, card
@@ -107,6 +108,24 @@ def test_nvml_adds_order_and_utilisation(two_cards: FakeKernel, socket_path: Pat
         assert (first["uuid"], first["utilisation_percent"]) == (B, 7)
         assert second["uuid"] == A
         assert share_of(client.create(new(gpu="0")))["card_uuid"] == B
+
+
+class _CountingNvml(FakeNvml):
+    looks = 0
+
+    async def look(self) -> NvmlAnswer:
+        self.looks += 1
+        return await super().look()
+
+
+def test_nvml_is_asked_for_the_order_once(kernel: FakeKernel, socket_path: Path) -> None:
+    nvml = _CountingNvml(card(0))
+    with running(socket_path, kernel, nvml):
+        client = Client(str(socket_path))
+        client.create(new())
+        client.tenants()
+        client.change("a", {"shares": [{"memory": "1GiB"}]})
+        assert nvml.looks == 1
 
 
 def test_info_tells_versions_and_what_works(client: Client) -> None:
