@@ -1,0 +1,724 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls that make, share and end objects; charging for those that take card
+ * memory: reserve, execute, settle with the true size, answer. Whatever names
+ * memory runs one at a time for a tenant (tenant->memory), so that no handle
+ * is shared, exported or mapped before it is settled.
+ */
+#include <linux/fdtable.h>
+#include <linux/file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "gpushare.h"
+
+static bool succeeded(struct gsh_job *job)
+{
+	return !job->rc && gsh_job_status(job) == NV_OK;
+}
+
+static u32 new_handle(struct gsh_job *job)
+{
+	u32 handle;
+
+	memcpy(&handle, gsh_job_top(job) + job->req.h_object_off, sizeof(handle));
+	return handle;
+}
+
+/* From settle: frees in the driver, on the tenant's own file and rights. */
+static bool undo(struct gsh_job *job, u32 h_client, u32 h_parent, u32 handle)
+{
+	struct gsh_job *undo = gsh_job_new(job->real, gsh_rm_cmd(NV_ESC_RM_FREE,
+								 sizeof(struct nvos00)));
+	struct nvos00 *top;
+	bool done = false;
+
+	if (undo && gsh_job_seg(undo, sizeof(*top), 0, 0, 0) == 0) {
+		top = gsh_job_top(undo);
+		*top = (struct nvos00){ .h_root = h_client,
+					.h_object_parent = h_parent,
+					.h_object_old = handle };
+		gsh_job_nested(job, undo);
+		done = !undo->rc && top->status == NV_OK;
+	}
+	if (undo)
+		gsh_job_put(undo);
+	return done;
+}
+
+/* ---- a new client ---- */
+
+/* Asks the driver, on the real file, whether it owns the client. */
+static bool owns_client(struct file *vfile, struct gsh_file *f, u32 handle)
+{
+	struct gsh_job *job = gsh_job_new(f->real, gsh_rm_cmd(NV_ESC_RM_CONTROL,
+							      sizeof(struct nvos54)));
+	struct nv0000_handle_info *info;
+	struct nvos54 *top;
+	bool owns = false;
+
+	if (!job)
+		return false;
+	if (gsh_job_for(vfile, f, job) || gsh_job_seg(job, sizeof(*top), 0, 0, 0) < 0 ||
+	    gsh_job_seg(job, sizeof(*info), 0, 0, offsetof(struct nvos54, p_params)) < 0)
+		goto put;
+	top = gsh_job_top(job);
+	info = job->segs[1].buf;
+	top->h_client = handle;
+	top->h_object = handle;
+	top->cmd = NV0000_CTRL_CLIENT_GET_HANDLE_INFO;
+	top->params_size = sizeof(*info);
+	info->h_object = handle;
+	info->index = 2; /* the class */
+	owns = !gsh_job_run(&f->tenant->fwd, job) && !job->rc && top->status == NV_OK;
+put:
+	gsh_job_put(job);
+	return owns;
+}
+
+static void free_client(struct gsh_file *f, u32 handle)
+{
+	struct gsh_job *job = gsh_job_new(f->real, gsh_rm_cmd(NV_ESC_RM_FREE,
+							      sizeof(struct nvos00)));
+	struct nvos00 *top;
+
+	if (job && gsh_job_seg(job, sizeof(*top), 0, 0, 0) == 0) {
+		top = gsh_job_top(job);
+		top->h_root = handle;
+		top->h_object_old = handle;
+		job->cred = gsh_file_cred(f);
+		gsh_job_run(&f->tenant->fwd, job);
+	}
+	if (job)
+		gsh_job_put(job);
+}
+
+/* The file is taken out of use: its clients, and all they hold, are freed. */
+void gsh_real_revoke(struct gsh_file *f)
+{
+	struct gsh_tenant *tenant = f->tenant;
+	struct gsh_client *client;
+	u32 handle;
+
+	WRITE_ONCE(f->r->dead, true);
+	for (;;) {
+		mutex_lock(&tenant->registry);
+		client = list_first_entry_or_null(&f->r->clients, struct gsh_client, link);
+		handle = client ? client->handle : 0;
+		mutex_unlock(&tenant->registry);
+		if (!client)
+			break;
+		free_client(f, handle);
+		mutex_lock(&tenant->registry);
+		client = gsh_client_find(tenant, handle);
+		if (client)
+			gsh_client_destroy(client);
+		mutex_unlock(&tenant->registry);
+	}
+	gsh_event(GPUSHARE_EVENT_TYPE_CALL_DENIED, tenant, NULL, 0,
+		  "a client allocation was tampered with: the file is closed");
+}
+
+static bool is_new_client(struct file *vfile, struct gsh_file *f, u32 handle)
+{
+	bool known;
+
+	mutex_lock(&f->tenant->registry);
+	known = gsh_client_find(f->tenant, handle);
+	mutex_unlock(&f->tenant->registry);
+	return !known && owns_client(vfile, f, handle);
+}
+
+static int adopt_client(struct gsh_file *f, u32 handle)
+{
+	struct gsh_client *client;
+
+	mutex_lock(&f->tenant->registry);
+	client = gsh_client_create(f->r, handle);
+	mutex_unlock(&f->tenant->registry);
+	if (client)
+		return 0;
+	free_client(f, handle);
+	return -ENOMEM;
+}
+
+/*
+ * The driver notes the calling process as the client's, so this one call runs
+ * in the caller's context and on the caller's memory, which another thread may
+ * change under it: the driver may have made something else than we decoded.
+ * Proof that it has not: a client that this file owns and did not own before
+ * can only come from this call, and a call makes one thing. Without proof
+ * (the driver refused, or somebody tampered) the file is taken out of use,
+ * unless it has no client under which anything could have been made.
+ */
+int gsh_root_call(struct gsh_file *f, unsigned int cmd, unsigned long arg, struct gsh_job *job)
+{
+	struct gsh_real *r = f->r;
+	const struct cred *old;
+	u32 handle = 0;
+	bool had_clients;
+	int rc;
+
+	if (mutex_lock_killable(&r->root_lock))
+		return -EINTR;
+	had_clients = !list_empty_careful(&r->clients);
+	old = override_creds(job->cred);
+	rc = f->real->f_op->unlocked_ioctl(f->real, cmd, arg);
+	revert_creds(old);
+	if (!rc)
+		rc = get_user(handle, (u32 __user *)(arg + job->req.h_object_off));
+	if (!rc && handle && is_new_client(job->vfile, f, handle))
+		rc = adopt_client(f, handle);
+	else if (had_clients)
+		gsh_real_revoke(f);
+	mutex_unlock(&r->root_lock);
+	return rc;
+}
+
+/* ---- where the memory goes ---- */
+
+static struct gsh_share *share_below(struct gsh_tenant *tenant, u32 h_client, u32 handle,
+				     u32 *status)
+{
+	struct gsh_client *client;
+	struct gsh_card *card = NULL;
+
+	*status = NV_ERR_INVALID_CLIENT;
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, h_client);
+	if (client) {
+		*status = NV_ERR_INVALID_OBJECT_PARENT;
+		card = gsh_obj_card(client, handle);
+	}
+	mutex_unlock(&tenant->registry);
+	return card ? gsh_tenant_share(tenant, card) : NULL;
+}
+
+/* Before the word "no": what the driver has freed along, or a process unmapped. */
+static bool make_room(struct gsh_share *share, u64 bytes)
+{
+	struct gsh_tenant *tenant = share->tenant;
+
+	gsh_uvm_recount(tenant);
+	if (gsh_share_reserve(share, bytes))
+		return true;
+	mutex_lock(&tenant->registry);
+	gsh_registry_audit(tenant);
+	mutex_unlock(&tenant->registry);
+	return gsh_share_reserve(share, bytes);
+}
+
+/* The upper bound if it fits, else the least the driver can take: then the
+ * true size decides, before anybody can use the object. */
+static bool reserve(struct gsh_job *job, u64 lower, u64 upper)
+{
+	job->reserved_bytes = upper;
+	if (gsh_share_reserve(job->share, upper))
+		return true;
+	job->reserved_bytes = lower;
+	if (gsh_share_reserve(job->share, lower) || make_room(job->share, lower))
+		return true;
+	job->reserved_bytes = 0;
+	return false;
+}
+
+/* The object exists in the driver and is not ours to keep. */
+static void reject(struct gsh_job *job, u32 handle, bool registered)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *client;
+	struct gsh_obj *obj;
+
+	if (undo(job, job->req.h_client, job->req.h_parent, handle) && registered) {
+		mutex_lock(&tenant->registry);
+		client = gsh_client_find(tenant, job->req.h_client);
+		obj = client ? gsh_obj_find(client, handle) : NULL;
+		if (obj)
+			gsh_obj_destroy(obj);
+		mutex_unlock(&tenant->registry);
+	}
+	gsh_job_set_status(job, NV_ERR_NO_MEMORY);
+}
+
+/* Registers the object with its charge; false: it could not be kept in the books. */
+static bool enter_memory(struct gsh_job *job, u32 handle, struct gsh_mem *mem)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *client;
+	struct gsh_obj *obj = NULL;
+
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, job->req.h_client);
+	if (client)
+		obj = gsh_obj_create(client, handle, job->req.h_parent, NV01_MEMORY_LOCAL_USER);
+	if (obj) {
+		obj->mem = mem;
+		obj->card = job->share->card;
+		gsh_mem_get(mem, true);
+	}
+	mutex_unlock(&tenant->registry);
+	return obj;
+}
+
+/* The true size is the driver's own figure, in a copy only the driver wrote to. */
+static void settle_memory(struct gsh_job *job, u32 handle, u64 bytes)
+{
+	struct gsh_share *share = job->share;
+	struct gsh_mem *mem = gsh_mem_create(share, bytes);
+	bool within = gsh_share_settle(share, GSH_CHARGE_OBJECT, job->reserved_bytes, bytes);
+
+	job->reserved_bytes = 0;
+	if (!mem || !enter_memory(job, handle, mem)) {
+		/* Freed, or left charged for good: never used for nothing. */
+		if (undo(job, job->req.h_client, job->req.h_parent, handle))
+			gsh_share_release(share, GSH_CHARGE_OBJECT, bytes);
+		kfree(mem);
+		gsh_job_set_status(job, NV_ERR_NO_MEMORY);
+		return;
+	}
+	if (!within) {
+		reject(job, handle, true);
+		gsh_share_refused(share, bytes);
+	}
+}
+
+static void unreserve(struct gsh_job *job)
+{
+	if (job->share && job->reserved_bytes)
+		gsh_share_unreserve(job->share, job->reserved_bytes);
+	job->reserved_bytes = 0;
+}
+
+/* ---- what the driver takes by itself ---- */
+
+static int overhead_kind(u32 class_flags)
+{
+	if (class_flags & NVABI_CLASS_GROUP)
+		return GSH_OVERHEAD_GROUP;
+	if (class_flags & NVABI_CLASS_CHANNEL)
+		return GSH_OVERHEAD_CHANNEL;
+	if (class_flags & (NVABI_CLASS_COMPUTE | NVABI_CLASS_COPY))
+		return GSH_OVERHEAD_ENGINE;
+	return -1;
+}
+
+static bool begin_overhead(struct gsh_job *job)
+{
+	u64 estimate = gsh_overhead_estimate(job->share->card, job->overhead_kind);
+
+	if (!reserve(job, estimate, estimate))
+		return false;
+	gsh_charging_begin(job->share->card, &job->charge_seq);
+	if (gsh_card_free_bytes(job->share->card, &job->free_before))
+		job->free_before = 0;
+	return true;
+}
+
+/* The fall of the card's free memory when nothing else moved it, else the estimate. */
+static u64 end_overhead(struct gsh_job *job, bool ok)
+{
+	struct gsh_card *card = job->share->card;
+	u64 bytes = job->reserved_bytes, after = 0;
+	bool known = !gsh_card_free_bytes(card, &after);
+
+	if (!gsh_charging_end(card, job->charge_seq) || !known || !job->free_before || !ok)
+		return bytes;
+	bytes = job->free_before > after ? job->free_before - after : 0;
+	gsh_overhead_learn(card, job->overhead_kind, bytes);
+	return bytes;
+}
+
+static void settle_overhead(struct gsh_job *job, struct gsh_obj *obj, bool ok)
+{
+	u64 bytes = end_overhead(job, ok);
+
+	if (!ok) {
+		unreserve(job);
+		return;
+	}
+	gsh_share_settle(job->share, GSH_CHARGE_OVERHEAD, job->reserved_bytes, bytes);
+	job->reserved_bytes = 0;
+	if (obj) {
+		obj->overhead_bytes = bytes;
+		obj->overhead_share = job->share;
+	} else if (bytes) {
+		gsh_share_release(job->share, GSH_CHARGE_OVERHEAD, bytes);
+	}
+}
+
+/* ---- RM_ALLOC ---- */
+
+static struct gsh_card *card_of_new(struct gsh_job *job, struct gsh_client *client)
+{
+	if (job->req.h_class == NV01_DEVICE_0)
+		return gsh_card_by_instance(job->req.device_instance);
+	if (job->req.h_class == NV20_SUBDEVICE_0)
+		return gsh_obj_card(client, job->req.h_parent);
+	return NULL;
+}
+
+static void alloc_settle(struct gsh_job *job)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	bool ok = succeeded(job);
+	struct gsh_client *client;
+	struct gsh_obj *obj = NULL;
+	u64 bytes;
+
+	if (job->req.kind == GSH_REQ_ALLOC_VIDMEM) {
+		if (!ok) {
+			unreserve(job);
+			return;
+		}
+		memcpy(&bytes, job->segs[1].buf + job->req.memory.size_off, sizeof(bytes));
+		settle_memory(job, new_handle(job), bytes);
+		return;
+	}
+	mutex_lock(&tenant->registry);
+	client = ok ? gsh_client_find(tenant, job->req.h_client) : NULL;
+	if (client)
+		obj = gsh_obj_create(client, new_handle(job), job->req.h_parent, job->req.h_class);
+	if (obj)
+		obj->card = card_of_new(job, client);
+	if (job->overhead_kind >= 0)
+		settle_overhead(job, obj, ok && obj);
+	mutex_unlock(&tenant->registry);
+	if (ok && !obj) {
+		undo(job, job->req.h_client, job->req.h_parent, new_handle(job));
+		gsh_job_set_status(job, NV_ERR_NO_MEMORY);
+	}
+}
+
+/* Copies in what the call points to; an unreadable address gets the driver's answer. */
+static int copy_in(struct gsh_job *job, u64 user, u32 size, u32 ptr_off)
+{
+	int seg = gsh_job_seg(job, size, user, 0, ptr_off);
+
+	if (seg < 0)
+		return seg;
+	if (copy_from_user(job->segs[seg].buf, (void __user *)user, size))
+		return -EFAULT;
+	return seg;
+}
+
+static int copy_in_params(struct gsh_job *job)
+{
+	struct gsh_request *req = &job->req;
+	int err;
+
+	if (req->params_ptr && req->params_bytes) {
+		err = copy_in(job, req->params_ptr, req->params_bytes, req->params_ptr_off);
+		if (err < 0)
+			return err;
+		err = gsh_decode_alloc_params(gsh_version, req, job->segs[1].buf,
+					      req->params_bytes);
+		if (err)
+			return err;
+	} else if (req->params_ptr) {
+		/* A class without known parameters: the driver sees no pointer. */
+		memset(gsh_job_top(job) + req->params_ptr_off, 0, 8);
+	}
+	if (req->rights_ptr) {
+		err = copy_in(job, req->rights_ptr, 4, req->rights_ptr_off);
+		if (err < 0)
+			return err;
+		job->segs[err].no_copy_out = true;
+	}
+	return 0;
+}
+
+/* A device names other clients whose address space or rights it borrows. */
+static u32 check_device(struct gsh_job *job)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_card *card = gsh_card_by_instance(job->req.device_instance);
+	u32 named[] = { job->req.h_client_share, job->req.h_target_client };
+	u32 status = NV_OK;
+	unsigned int i;
+
+	if (!card || !gsh_tenant_share(tenant, card))
+		return NV_ERR_INVALID_CLASS; /* as for an instance that does not exist */
+	mutex_lock(&tenant->registry);
+	for (i = 0; i < ARRAY_SIZE(named); i++)
+		if (named[i] && !gsh_client_find(tenant, named[i]))
+			status = NV_ERR_INVALID_CLIENT;
+	mutex_unlock(&tenant->registry);
+	return status;
+}
+
+struct find_gpu {
+	struct gsh_tenant *tenant;
+	struct gsh_card *card;
+	struct file *real;
+};
+
+static int match_gpu(const void *data, struct file *file, unsigned int fd)
+{
+	struct find_gpu *find = (void *)data;
+	struct gsh_file *f = gsh_file_of(file);
+
+	if (!f || f->tenant != find->tenant || f->card != find->card)
+		return 0;
+	find->real = get_file(f->real);
+	return 1;
+}
+
+/* The driver asks whether the caller has the GPU open; so do we, of the caller's
+ * own table, and lend the thread what is behind that file. */
+struct file *gsh_presence_file(struct gsh_tenant *tenant, struct gsh_card *card)
+{
+	struct find_gpu find = { .tenant = tenant, .card = card };
+
+	iterate_fd(current->files, 0, match_gpu, &find);
+	return find.real;
+}
+
+static int prepare_vidmem(struct gsh_job *job)
+{
+	struct gsh_memory_request *memory = &job->req.memory;
+	u64 lower, upper;
+	u32 status;
+
+	job->share = share_below(job->file->tenant, job->req.h_client, job->req.h_parent, &status);
+	if (!job->share)
+		return status;
+	if (!memory->valid || memory->size_off == GSH_OFF_NONE)
+		return NV_ERR_INVALID_ARGUMENT;
+	gsh_memory_bounds(memory->size_bytes, memory->attr, memory->attr2, &lower, &upper);
+	if (reserve(job, lower, upper))
+		return NV_OK;
+	gsh_share_refused(job->share, memory->size_bytes);
+	return NV_ERR_NO_MEMORY;
+}
+
+static u32 prepare_alloc(struct gsh_job *job)
+{
+	u32 status;
+
+	if (job->req.kind == GSH_REQ_ALLOC_VIDMEM)
+		return prepare_vidmem(job);
+	if (job->req.h_class == NV01_DEVICE_0) {
+		status = check_device(job);
+		if (status)
+			return status;
+		job->presence = gsh_presence_file(job->file->tenant,
+						  gsh_card_by_instance(job->req.device_instance));
+		return NV_OK;
+	}
+	job->overhead_kind = overhead_kind(job->req.class_flags);
+	if (job->overhead_kind < 0)
+		return NV_OK;
+	job->share = share_below(job->file->tenant, job->req.h_client, job->req.h_parent, &status);
+	if (!job->share) {
+		job->overhead_kind = -1;
+		return status;
+	}
+	if (begin_overhead(job))
+		return NV_OK;
+	gsh_share_refused(job->share, gsh_overhead_estimate(job->share->card, job->overhead_kind));
+	return NV_ERR_NO_MEMORY;
+}
+
+/* 0: answer with what stands in the copy; else an errno. */
+int gsh_alloc_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
+{
+	struct gsh_verdict verdict = gsh_filter_class(gsh_version, job->req.h_class);
+	u32 status;
+	int err;
+
+	if (verdict.action == GSH_DENY) {
+		atomic64_inc(&f->tenant->stats.refused_denied);
+		gsh_job_set_status(job, verdict.status);
+		return 0;
+	}
+	err = copy_in_params(job);
+	if (err == -EFAULT || err == -EINVAL || err == -E2BIG) {
+		gsh_job_set_status(job, err == -EFAULT ? NV_ERR_INVALID_ADDRESS :
+							 NV_ERR_INVALID_ARGUMENT);
+		job->nsegs = 1;
+		return 0;
+	}
+	if (err)
+		return err;
+	if (down_killable(&f->tenant->memory))
+		return -EINTR;
+	status = prepare_alloc(job);
+	if (status) {
+		up(&f->tenant->memory);
+		gsh_job_set_status(job, status);
+		return 0;
+	}
+	job->settle = alloc_settle;
+	job->held = &f->tenant->memory;
+	atomic64_inc(&f->tenant->stats.forwarded);
+	return gsh_job_run(&f->tenant->fwd, job);
+}
+
+/* ---- the heap call of the older libraries ---- */
+
+static void vidheap_settle(struct gsh_job *job)
+{
+	struct gsh_memory_request *memory = &job->req.memory;
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *client;
+	struct gsh_obj *obj;
+	u32 handle;
+	u64 bytes;
+
+	if (!succeeded(job)) {
+		unreserve(job);
+		return;
+	}
+	switch (job->req.kind) {
+	case GSH_REQ_VIDHEAP_ALLOC_VIDMEM:
+		memcpy(&handle, gsh_job_top(job) + memory->handle_off, sizeof(handle));
+		memcpy(&bytes, gsh_job_top(job) + memory->size_off, sizeof(bytes));
+		settle_memory(job, handle, bytes);
+		break;
+	case GSH_REQ_VIDHEAP_ALLOC_OTHER:
+		memcpy(&handle, gsh_job_top(job) + memory->handle_off, sizeof(handle));
+		mutex_lock(&tenant->registry);
+		client = gsh_client_find(tenant, job->req.h_client);
+		if (client)
+			gsh_obj_create(client, handle, job->req.h_parent, NV01_MEMORY_SYSTEM);
+		mutex_unlock(&tenant->registry);
+		break;
+	case GSH_REQ_VIDHEAP_FREE:
+		mutex_lock(&tenant->registry);
+		client = gsh_client_find(tenant, job->req.h_client);
+		obj = client ? gsh_obj_find(client, job->req.h_object) : NULL;
+		if (obj)
+			gsh_obj_destroy(obj);
+		mutex_unlock(&tenant->registry);
+		break;
+	default:
+		break;
+	}
+}
+
+int gsh_vidheap_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
+{
+	struct gsh_share *share;
+	struct gsh_view view;
+	u32 status;
+	int err;
+
+	if (down_killable(&f->tenant->memory))
+		return -EINTR;
+	if (job->req.kind == GSH_REQ_VIDHEAP_ALLOC_VIDMEM) {
+		status = prepare_vidmem(job);
+		if (status) {
+			up(&f->tenant->memory);
+			gsh_job_set_status(job, status);
+			goto show;
+		}
+	}
+	job->settle = vidheap_settle;
+	job->held = &f->tenant->memory;
+	atomic64_inc(&f->tenant->stats.forwarded);
+	err = gsh_job_run(&f->tenant->fwd, job);
+	if (err)
+		return err;
+show:
+	share = share_below(f->tenant, job->req.h_client, job->req.h_parent, &status);
+	if (share) {
+		view = gsh_share_view(share);
+		gsh_view_vidheap(&view, gsh_job_top(job), job->segs[0].size);
+	}
+	return 0;
+}
+
+/* ---- the end of an object ---- */
+
+static void free_settle(struct gsh_job *job)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *client;
+	struct gsh_obj *obj;
+
+	if (!succeeded(job))
+		return;
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, job->req.h_client);
+	if (client && job->req.h_object == client->handle) {
+		gsh_client_destroy(client);
+	} else if (client) {
+		obj = gsh_obj_find(client, job->req.h_object);
+		if (obj)
+			gsh_obj_destroy(obj);
+	}
+	mutex_unlock(&tenant->registry);
+}
+
+int gsh_free_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
+{
+	job->settle = free_settle;
+	return gsh_job_run_memory(f->tenant, job);
+}
+
+/* ---- a second handle ---- */
+
+static void dup_settle(struct gsh_job *job)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *dst, *src;
+	struct gsh_obj *from, *obj = NULL;
+
+	if (!succeeded(job))
+		return;
+	mutex_lock(&tenant->registry);
+	dst = gsh_client_find(tenant, job->req.h_client);
+	src = gsh_client_find(tenant, job->req.h_src_client);
+	from = src ? gsh_obj_find(src, job->req.h_src_object) : NULL;
+	if (dst && from) {
+		struct gsh_mem *mem = from->mem;
+		struct gsh_card *card = from->card;
+
+		obj = gsh_obj_create(dst, new_handle(job), job->req.h_parent, from->h_class);
+		if (obj) {
+			obj->card = card;
+			obj->mem = mem;
+			if (mem)
+				gsh_mem_get(mem, true);
+		}
+	}
+	mutex_unlock(&tenant->registry);
+	if (!obj) {
+		undo(job, job->req.h_client, job->req.h_parent, new_handle(job));
+		gsh_job_set_status(job, NV_ERR_NO_MEMORY);
+	}
+}
+
+static bool same_tenants_object(struct gsh_tenant *tenant, u32 h_client, u32 handle, u32 *status)
+{
+	struct gsh_client *client;
+	bool found = false;
+
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, h_client);
+	*status = client ? NV_ERR_OBJECT_NOT_FOUND : NV_ERR_INVALID_CLIENT;
+	if (client)
+		found = gsh_obj_find(client, handle);
+	mutex_unlock(&tenant->registry);
+	return found;
+}
+
+/* Between processes of one tenant, as the driver's share policy allows; never
+ * across tenants. */
+int gsh_dup_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
+{
+	u32 status;
+
+	if (down_killable(&f->tenant->memory))
+		return -EINTR;
+	if (!same_tenants_object(f->tenant, job->req.h_src_client, job->req.h_src_object,
+				 &status)) {
+		up(&f->tenant->memory);
+		gsh_job_set_status(job, status);
+		return 0;
+	}
+	job->settle = dup_settle;
+	job->held = &f->tenant->memory;
+	atomic64_inc(&f->tenant->stats.forwarded);
+	return gsh_job_run(&f->tenant->fwd, job);
+}

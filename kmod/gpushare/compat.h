@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The only file that knows kernel versions. Each entry names what changed.
+ */
+#ifndef GSH_COMPAT_H
+#define GSH_COMPAT_H
+
+#include <linux/device.h>
+#include <linux/mm.h>
+#include <linux/version.h>
+
+/* 6.2: device_type.devnode takes a const device. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+typedef const struct device gsh_const_device;
+#else
+typedef struct device gsh_const_device;
+#endif
+
+/* 6.4: class_create() lost its owner argument. */
+static inline struct class *gsh_class_create(const char *name)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	return class_create(name);
+#else
+	return class_create(THIS_MODULE, name);
+#endif
+}
+
+/* 6.2: pre_doit is given the split operation. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define gsh_genl_ops_arg const struct genl_split_ops
+#else
+#define gsh_genl_ops_arg const struct genl_ops
+#endif
+
+/* 6.6: the attributes of a dump moved into its genl_info. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define gsh_dumpit_attrs(dump) ((dump)->info.attrs)
+#else
+#define gsh_dumpit_attrs(dump) ((dump)->attrs)
+#endif
+
+#endif /* GSH_COMPAT_H */

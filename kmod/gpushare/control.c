@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RM_CONTROL: the command decides. Answers that tell sizes, cards or
+ * neighbours are rewritten in the copy, before the tenant sees any of it.
+ */
+#include <linux/file.h>
+#include <linux/pid_namespace.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "gpushare.h"
+
+/* ---- what the parameters point to ---- */
+
+static int copy_in(struct gsh_job *job, u64 user, u32 size, u8 parent, u32 ptr_off, u8 direction)
+{
+	int seg = gsh_job_seg(job, size, user, parent, ptr_off);
+
+	if (seg < 0)
+		return seg;
+	job->segs[seg].no_copy_out = !(direction & NVABI_EMBEDDED_OUT);
+	if (size && copy_from_user(job->segs[seg].buf, (void __user *)user, size))
+		return -EFAULT;
+	return seg;
+}
+
+static int copy_in_embedded(struct gsh_job *job)
+{
+	const struct nvabi_embedded *row[NVABI_EMBEDDED_MAX];
+	u32 n = nvabi_embedded_find(gsh_version, job->req.cmd, row), bytes, i;
+	u64 pointer;
+	int err;
+
+	for (i = 0; i < n; i++) {
+		err = gsh_embedded_bytes(row[i], job->segs[1].buf, job->segs[1].size, &pointer,
+					 &bytes);
+		if (err)
+			return err;
+		if (!pointer)
+			continue;
+		err = copy_in(job, pointer, bytes, 1, row[i]->pointer_off, row[i]->direction);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+/* 0, or -EFAULT, -EINVAL, -E2BIG, -ENOMEM. */
+static int copy_in_params(struct gsh_job *job)
+{
+	struct gsh_request *req = &job->req;
+	int err;
+
+	if (!req->params_ptr || !req->params_bytes)
+		return 0;
+	err = copy_in(job, req->params_ptr, req->params_bytes, 0, req->params_ptr_off,
+		      NVABI_EMBEDDED_INOUT);
+	if (err < 0)
+		return err;
+	err = gsh_decode_control_params(gsh_version, req, job->segs[1].buf, req->params_bytes);
+	return err ?: copy_in_embedded(job);
+}
+
+/* ---- own cards ---- */
+
+#define ALL_PROBED 0x0000ffffu /* attach and detach: every card */
+#define NO_ID 0xffffffffu
+
+static bool own_gpu(void *ctx, u32 gpu_id)
+{
+	struct gsh_tenant *tenant = ctx;
+	struct gsh_card *card = gsh_card_by_gpu_id(gpu_id);
+
+	return card && gsh_tenant_share(tenant, card);
+}
+
+/* "All" means all of the tenant's. */
+static void name_own_cards(struct gsh_tenant *tenant, u32 *ids)
+{
+	u32 i;
+
+	for (i = 0; i < NV_MAX_GPUS; i++)
+		ids[i] = i < tenant->nshares ? tenant->shares[i].card->gpu_id : NO_ID;
+}
+
+static u32 check_gpu_ids(struct gsh_job *job)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	u32 *ids = job->segs[1].buf, n = 1, i;
+	bool list = job->req.cmd == NV0000_CTRL_GPU_ATTACH_IDS ||
+		    job->req.cmd == NV0000_CTRL_GPU_DETACH_IDS;
+
+	if (job->nsegs < 2 || job->segs[1].size < sizeof(*ids))
+		return NV_ERR_INVALID_ARGUMENT;
+	if (list) {
+		n = min_t(u32, NV_MAX_GPUS, job->segs[1].size / sizeof(*ids));
+		if (ids[0] == ALL_PROBED && n == NV_MAX_GPUS)
+			name_own_cards(tenant, ids);
+	}
+	for (i = 0; i < n && ids[i] != NO_ID; i++)
+		if (!own_gpu(tenant, ids[i]))
+			return NV_ERR_INVALID_ARGUMENT;
+	return NV_OK;
+}
+
+/* DISABLE_CHANNELS (536 bytes): count at 4, clients[64] from 24. The driver
+ * would act on anyone's (ctrl2080fifo.h). */
+static u32 check_channels(struct gsh_job *job)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	u32 *params = job->nsegs < 2 ? NULL : job->segs[1].buf, i, status = NV_OK;
+
+	if (!params || job->segs[1].size < 536 || params[1] > 64)
+		return NV_ERR_INVALID_ARGUMENT;
+	mutex_lock(&tenant->registry);
+	for (i = 0; i < params[1]; i++)
+		if (!gsh_client_find(tenant, params[6 + i]))
+			status = NV_ERR_INVALID_CLIENT;
+	mutex_unlock(&tenant->registry);
+	return status;
+}
+
+/* ---- own processes ---- */
+
+/* The driver answers a kernel thread in the initial namespace's numbers. */
+static u32 pid_to_reader(void *ctx, u32 nr)
+{
+	struct gsh_tenant *tenant = ctx;
+	struct pid *pid;
+	u32 local = 0;
+
+	rcu_read_lock();
+	pid = get_pid(find_pid_ns(nr, &init_pid_ns));
+	rcu_read_unlock();
+	if (!pid)
+		return 0;
+	mutex_lock(&tenant->registry);
+	if (gsh_tenant_owns_pid(tenant, pid))
+		local = pid_vnr(pid);
+	mutex_unlock(&tenant->registry);
+	put_pid(pid);
+	return local;
+}
+
+static u32 pid_to_kernel(void *ctx, u32 nr)
+{
+	struct gsh_tenant *tenant = ctx;
+	struct pid *pid = find_get_pid(nr);
+	u32 global = 0;
+
+	if (!pid)
+		return 0;
+	mutex_lock(&tenant->registry);
+	if (gsh_tenant_owns_pid(tenant, pid))
+		global = pid_nr(pid);
+	mutex_unlock(&tenant->registry);
+	put_pid(pid);
+	return global;
+}
+
+/* ---- rewritten answers ---- */
+
+static struct gsh_share *share_of(struct gsh_job *job)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *client;
+	struct gsh_card *card = NULL;
+
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, job->req.h_client);
+	if (client)
+		card = gsh_obj_card(client, job->req.h_object);
+	mutex_unlock(&tenant->registry);
+	return card ? gsh_tenant_share(tenant, card) : NULL;
+}
+
+/* Sizes of a card of which the tenant has no share are nobody's to see. */
+static int view_sizes(struct gsh_job *job, u8 view)
+{
+	struct gsh_share *share = share_of(job);
+	struct gsh_seg *params = &job->segs[1];
+	struct gsh_view sizes;
+
+	if (!share || job->nsegs < 2)
+		return -EINVAL;
+	sizes = gsh_share_view(share);
+	switch (view) {
+	case GSH_VIEW_FB_INFO:
+		if (job->nsegs < 3)
+			return 0; /* an empty list */
+		return gsh_view_fb_info(&sizes, job->segs[2].buf, *(u32 *)params->buf,
+					job->segs[2].size);
+	case GSH_VIEW_FB_INFO_V2:
+		return gsh_view_fb_info_v2(gsh_version, &sizes, params->buf, params->size);
+	default:
+		return gsh_view_fb_regions(gsh_version, &sizes, params->buf, params->size);
+	}
+}
+
+static int view_answer(struct gsh_job *job, u8 view, const void *original)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_seg *params = &job->segs[1];
+
+	if (job->nsegs < 2)
+		return view == GSH_VIEW_NONE ? 0 : -EINVAL;
+	switch (view) {
+	case GSH_VIEW_FB_INFO:
+	case GSH_VIEW_FB_INFO_V2:
+	case GSH_VIEW_FB_REGIONS:
+		return view_sizes(job, view);
+	case GSH_VIEW_PIDS:
+		return gsh_view_pids(params->buf, params->size, pid_to_reader, tenant);
+	case GSH_VIEW_PID_INFO:
+		return gsh_view_pid_info_reply(params->buf, original, params->size);
+	case GSH_VIEW_GPUMON:
+		return gsh_view_gpumon(gsh_version, params->buf, params->size, pid_to_reader,
+				       tenant);
+	case GSH_VIEW_PROBED_IDS:
+		return gsh_view_probed_ids(gsh_version, params->buf, params->size, own_gpu, tenant);
+	case GSH_VIEW_ATTACHED_IDS:
+		return gsh_view_attached_ids(params->buf, params->size, own_gpu, tenant);
+	default:
+		return 0;
+	}
+}
+
+/* ---- exports and imports by descriptor ---- */
+
+static void export_settle(struct gsh_job *job)
+{
+	struct nv0000_export_to_fd *p = job->segs[1].buf;
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *client;
+	struct gsh_obj *obj;
+
+	if (job->rc || gsh_job_status(job) || !job->other)
+		return;
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, job->req.h_client);
+	obj = client ? gsh_obj_find(client, p->object_data_rm_object_h_object) : NULL;
+	/* Without memory for the note the charge stays with the tenant for good:
+	 * one reference more than anyone will give back. */
+	if (obj && obj->mem && gsh_hold_add(&job->other->exports, obj->mem))
+		gsh_mem_get(obj->mem, false);
+	mutex_unlock(&tenant->registry);
+}
+
+static void import_settle(struct gsh_job *job)
+{
+	struct nv0000_import_from_fd *p = job->segs[1].buf;
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *client;
+	struct gsh_hold *hold;
+	struct gsh_obj *obj = NULL;
+
+	if (job->rc || gsh_job_status(job) || !job->other)
+		return;
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, job->req.h_client);
+	hold = list_first_entry_or_null(&job->other->exports, struct gsh_hold, link);
+	if (client && hold)
+		obj = gsh_obj_create(client, p->object_data_rm_object_h_object,
+				     p->object_data_rm_object_h_parent, NV01_MEMORY_LOCAL_USER);
+	if (obj) {
+		obj->mem = hold->mem;
+		gsh_mem_get(hold->mem, true);
+		obj->card = hold->mem->share->card;
+	}
+	mutex_unlock(&tenant->registry);
+}
+
+/* The file named by the call, with what is exported through it. */
+static struct gsh_file *named_file(struct gsh_job *job, struct file **vfile)
+{
+	struct gsh_request *req = &job->req;
+	struct gsh_file *other = gsh_file_get_fd(job->file->tenant, req->fd, vfile);
+	u64 none = ~0ull;
+
+	if (other && !gsh_job_fd(job, get_file(other->real), 1, req->fd_off, req->fd_width)) {
+		gsh_real_get(other->r);
+		job->other = other->r;
+		return other;
+	}
+	memcpy(job->segs[1].buf + req->fd_off, &none, req->fd_width);
+	return NULL;
+}
+
+static int track(struct gsh_job *job)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct file *vfile = NULL;
+	u64 fd = (s64)job->req.fd;
+	struct gsh_file *other;
+	int err;
+
+	other = named_file(job, &vfile);
+	if (job->req.cmd == NV0000_CTRL_OS_UNIX_EXPORT_OBJECT_TO_FD)
+		job->settle = export_settle;
+	else if (job->req.cmd == NV0000_CTRL_OS_UNIX_IMPORT_OBJECT_FROM_FD)
+		job->settle = import_settle;
+	err = gsh_job_run_memory(tenant, job);
+	if (!other)
+		memcpy(job->segs[1].buf + job->req.fd_off, &fd, job->req.fd_width);
+	if (vfile)
+		fput(vfile);
+	return err;
+}
+
+/* ---- one control ---- */
+
+static u32 check(struct gsh_job *job, struct gsh_verdict verdict)
+{
+	if (verdict.flags & GSH_VERDICT_CHECK_GPU_ID)
+		return check_gpu_ids(job);
+	if (verdict.flags & GSH_VERDICT_CHECK_CHANNELS)
+		return check_channels(job);
+	return NV_OK;
+}
+
+static int forward(struct gsh_job *job, struct gsh_verdict verdict)
+{
+	atomic64_inc(&job->file->tenant->stats.forwarded);
+	if (verdict.flags & GSH_VERDICT_TRACK || job->req.fd_kind == NVABI_FD_NVIDIA_FILE)
+		return track(job);
+	return gsh_job_run(&job->file->tenant->fwd, job);
+}
+
+/* Only the status goes out: what the driver wrote is not for this reader. */
+static int withhold(struct gsh_job *job, u32 status)
+{
+	unsigned int i;
+
+	for (i = 1; i < job->nsegs; i++)
+		job->segs[i].no_copy_out = true;
+	gsh_job_set_status(job, status);
+	return 0;
+}
+
+static int forward_and_view(struct gsh_job *job, struct gsh_verdict verdict)
+{
+	void *original = NULL;
+	int err;
+
+	if (verdict.view == GSH_VIEW_PID_INFO && job->nsegs > 1) {
+		original = kvmalloc(job->segs[1].size, GFP_KERNEL_ACCOUNT);
+		if (!original)
+			return -ENOMEM;
+		memcpy(original, job->segs[1].buf, job->segs[1].size);
+		gsh_view_pid_info_request(job->segs[1].buf, job->segs[1].size, pid_to_kernel,
+					  job->file->tenant);
+	}
+	err = forward(job, verdict);
+	if (!err && job->rc)
+		withhold(job, gsh_job_status(job));
+	else if (!err && gsh_job_status(job) && verdict.view != GSH_VIEW_NONE)
+		withhold(job, gsh_job_status(job));
+	else if (!err && view_answer(job, verdict.view, original))
+		withhold(job, NV_ERR_NOT_SUPPORTED);
+	kvfree(original);
+	return err;
+}
+
+int gsh_control_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
+{
+	struct gsh_verdict verdict = gsh_filter_control(gsh_version, job->req.cmd, job->req.flags);
+	u32 status;
+	int err;
+
+	if (verdict.action == GSH_DENY) {
+		atomic64_inc(verdict.flags & GSH_VERDICT_UNKNOWN ?
+				     &f->tenant->stats.refused_unknown :
+				     &f->tenant->stats.refused_denied);
+		return withhold(job, verdict.status);
+	}
+	if (verdict.action == GSH_ABSORB)
+		return withhold(job, NV_OK);
+	err = copy_in_params(job);
+	if (err == -EFAULT)
+		return withhold(job, NV_ERR_INVALID_ADDRESS);
+	if (err == -EINVAL || err == -E2BIG)
+		return withhold(job, NV_ERR_INVALID_ARGUMENT);
+	if (err)
+		return err;
+	status = check(job, verdict);
+	if (status)
+		return withhold(job, status);
+	return forward_and_view(job, verdict);
+}

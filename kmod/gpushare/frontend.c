@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls on the control node and the GPU nodes: copy in once, decode, decide,
+ * forward, copy out once. The rooms: decode in core/, charging calls in
+ * alloc.c, controls in control.c, the forwarding itself in fwd.c.
+ *
+ * Two ways to the driver. On copies, by a forwarding thread: everything that
+ * names memory, classes, commands, cards or descriptors. Directly, in the
+ * caller's own context: calls whose contents cannot matter to anyone else,
+ * and those that need the caller's address space (pinning user pages).
+ */
+#include <linux/file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "gpushare.h"
+
+/* The driver looks at number and size; type 'F' is what its users send. */
+unsigned int gsh_rm_cmd(u32 nr, u32 size)
+{
+	return _IOC(_IOC_READ | _IOC_WRITE, 'F', nr, size);
+}
+
+/* ---- parts of a call ---- */
+
+void gsh_job_set_status(struct gsh_job *job, u32 status)
+{
+	if (job->req.status_off != GSH_OFF_NONE)
+		memcpy(gsh_job_top(job) + job->req.status_off, &status, sizeof(status));
+}
+
+u32 gsh_job_status(struct gsh_job *job)
+{
+	u32 status = NV_OK;
+
+	if (job->req.status_off != GSH_OFF_NONE)
+		memcpy(&status, gsh_job_top(job) + job->req.status_off, sizeof(status));
+	return status;
+}
+
+/* What hangs below first, the structure that tells of success last. */
+int gsh_job_copy_out(struct gsh_job *job)
+{
+	unsigned int i = job->nsegs;
+
+	while (i--) {
+		struct gsh_seg *seg = &job->segs[i];
+
+		if (seg->user && !seg->no_copy_out &&
+		    copy_to_user((void __user *)seg->user, seg->buf, seg->size))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+int gsh_job_for(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
+{
+	job->cred = gsh_file_cred(f);
+	if (!job->cred)
+		return -ENOMEM;
+	job->vfile = get_file(vfile);
+	job->file = f;
+	return 0;
+}
+
+static int run(struct gsh_job *job)
+{
+	atomic64_inc(&job->file->tenant->stats.forwarded);
+	return gsh_job_run(&job->file->tenant->fwd, job);
+}
+
+/* The semaphore is given back by whoever settles the job. */
+int gsh_job_run_memory(struct gsh_tenant *tenant, struct gsh_job *job)
+{
+	if (down_killable(&tenant->memory)) {
+		job->rc = -EINTR;
+		if (job->settle)
+			job->settle(job);
+		return -EINTR;
+	}
+	job->held = &tenant->memory;
+	return run(job);
+}
+
+static int answer(struct gsh_job *job)
+{
+	int err = gsh_job_copy_out(job);
+
+	return err ?: job->rc;
+}
+
+static int refuse(struct gsh_job *job, struct gsh_verdict verdict)
+{
+	struct gsh_stats *stats = &job->file->tenant->stats;
+
+	atomic64_inc(verdict.flags & GSH_VERDICT_UNKNOWN ? &stats->refused_unknown :
+							   &stats->refused_denied);
+	if (job->req.status_off == GSH_OFF_NONE || verdict.err)
+		return verdict.err ?: -EINVAL;
+	gsh_job_set_status(job, verdict.status);
+	return answer(job);
+}
+
+/* In the caller's context, on the caller's memory. */
+static long direct(struct gsh_file *f, unsigned int cmd, unsigned long arg)
+{
+	const struct cred *cred = gsh_file_cred(f), *old;
+	long rc;
+
+	if (!cred)
+		return -ENOMEM;
+	atomic64_inc(&f->tenant->stats.forwarded);
+	old = override_creds(cred);
+	rc = f->real->f_op->unlocked_ioctl(f->real, cmd, arg);
+	revert_creds(old);
+	put_cred(cred);
+	return rc;
+}
+
+/* Puts the real file behind the caller's number into the call. A number that is
+ * none of the tenant's files stays -1: the driver itself refuses it. */
+static struct gsh_file *translate_fd(struct gsh_job *job, u8 seg, struct file **vfile)
+{
+	struct gsh_request *req = &job->req;
+	struct gsh_file *other;
+	u64 none = ~0ull;
+
+	*vfile = NULL;
+	other = gsh_file_get_fd(job->file->tenant, req->fd, vfile);
+	if (!other) {
+		memcpy(job->segs[seg].buf + req->fd_off, &none, req->fd_width);
+		return NULL;
+	}
+	if (gsh_job_fd(job, get_file(other->real), seg, req->fd_off, req->fd_width)) {
+		fput(*vfile);
+		*vfile = NULL;
+		return NULL;
+	}
+	return other;
+}
+
+/* Without a translation the caller's own number goes back to it. */
+static void restore_fd(struct gsh_job *job, u8 seg)
+{
+	u64 fd = (s64)job->req.fd;
+
+	memcpy(job->segs[seg].buf + job->req.fd_off, &fd, job->req.fd_width);
+}
+
+/* ---- calls without a room of their own ---- */
+
+static bool own_gpu(void *ctx, u32 gpu_id)
+{
+	struct gsh_tenant *tenant = ctx;
+	struct gsh_card *card = gsh_card_by_gpu_id(gpu_id);
+
+	return card && gsh_tenant_share(tenant, card);
+}
+
+static int card_info(struct gsh_job *job)
+{
+	int err = run(job);
+
+	if (err)
+		return err;
+	if (!job->rc)
+		gsh_view_card_info(gsh_job_top(job), job->segs[0].size, own_gpu, job->file->tenant);
+	return answer(job);
+}
+
+static int attach_gpus(struct gsh_job *job)
+{
+	const u32 *ids = gsh_job_top(job);
+	u32 i;
+	int err;
+
+	for (i = 0; i < job->segs[0].size / sizeof(*ids); i++)
+		if (ids[i] && !own_gpu(job->file->tenant, ids[i]))
+			return -EINVAL;
+	err = run(job);
+	return err ?: answer(job);
+}
+
+/* A file of the tenant is tied to its control file: calls on it act for the
+ * clients of that one. */
+static int register_fd(struct gsh_job *job)
+{
+	struct gsh_file *f = job->file, *ctl;
+	struct file *vfile;
+	int err;
+
+	ctl = translate_fd(job, 0, &vfile);
+	err = run(job);
+	if (!ctl)
+		restore_fd(job, 0);
+	if (!err && !job->rc && ctl) {
+		mutex_lock(&f->tenant->registry);
+		if (!f->ctl) {
+			gsh_real_get(ctl->r);
+			f->ctl = ctl->r;
+		}
+		mutex_unlock(&f->tenant->registry);
+	}
+	if (vfile)
+		fput(vfile);
+	return err ?: answer(job);
+}
+
+static int map_memory(struct gsh_job *job)
+{
+	struct file *vfile = NULL;
+	struct gsh_file *other;
+	int err;
+
+	other = translate_fd(job, 0, &vfile);
+	err = run(job);
+	if (!other)
+		restore_fd(job, 0);
+	if (vfile)
+		fput(vfile);
+	return err ?: answer(job);
+}
+
+static struct gsh_share *share_of(struct gsh_tenant *tenant, u32 h_client, u32 handle)
+{
+	struct gsh_client *client;
+	struct gsh_card *card = NULL;
+
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, h_client);
+	if (client)
+		card = gsh_obj_card(client, handle);
+	mutex_unlock(&tenant->registry);
+	return card ? gsh_tenant_share(tenant, card) : NULL;
+}
+
+/* System memory, user pages, or the question for the heap's size. */
+static long alloc_memory(struct gsh_file *f, struct gsh_job *job, unsigned int cmd,
+			 unsigned long arg)
+{
+	struct gsh_verdict verdict = gsh_filter_class(gsh_version, job->req.h_class);
+	struct gsh_share *share;
+	struct file *vfile = NULL;
+	int err;
+
+	if (verdict.action == GSH_DENY)
+		return refuse(job, verdict);
+	if (job->req.h_class == NV01_MEMORY_SYSTEM_OS_DESCRIPTOR)
+		return direct(f, cmd, arg); /* no class of this call takes card memory */
+	if (job->req.fd_kind == NVABI_FD_NVIDIA_FILE)
+		if (!translate_fd(job, 0, &vfile))
+			restore_fd(job, 0);
+	err = run(job);
+	if (vfile)
+		fput(vfile);
+	if (err)
+		return err;
+	if (job->req.h_class == NV01_MEMORY_LOCAL_USER) {
+		share = share_of(f->tenant, job->req.h_client, job->req.h_parent);
+		if (share) {
+			struct gsh_view view = gsh_share_view(share);
+
+			gsh_view_heap_limit(&view, gsh_job_top(job), job->segs[0].size);
+		}
+	}
+	return answer(job);
+}
+
+/* ---- one call ---- */
+
+static long dispatch(struct file *vfile, struct gsh_file *f, struct gsh_job *job, unsigned int cmd,
+		     unsigned long arg)
+{
+	struct gsh_verdict verdict = gsh_filter_escape(gsh_version, job->req.nr);
+
+	if (verdict.action == GSH_DENY)
+		return refuse(job, verdict);
+	switch (job->req.kind) {
+	case GSH_REQ_DENY:
+		return refuse(job, verdict);
+	case GSH_REQ_CARD_INFO:
+		return card_info(job);
+	case GSH_REQ_ATTACH_GPUS:
+		return attach_gpus(job);
+	case GSH_REQ_REGISTER_FD:
+		return register_fd(job);
+	case GSH_REQ_MAP_MEMORY:
+		return map_memory(job);
+	case GSH_REQ_ROOT_ALLOC:
+		return gsh_root_call(f, cmd, arg, job);
+	case GSH_REQ_ALLOC:
+	case GSH_REQ_ALLOC_VIDMEM:
+		return gsh_alloc_call(vfile, f, job) ?: answer(job);
+	case GSH_REQ_FREE:
+		return gsh_free_call(vfile, f, job) ?: answer(job);
+	case GSH_REQ_DUP:
+		return gsh_dup_call(vfile, f, job) ?: answer(job);
+	case GSH_REQ_CONTROL:
+		return gsh_control_call(vfile, f, job) ?: answer(job);
+	case GSH_REQ_VIDHEAP_ALLOC_VIDMEM:
+	case GSH_REQ_VIDHEAP_ALLOC_OTHER:
+	case GSH_REQ_VIDHEAP_FREE:
+	case GSH_REQ_VIDHEAP_INFO:
+	case GSH_REQ_VIDHEAP_OTHER:
+		return gsh_vidheap_call(vfile, f, job) ?: answer(job);
+	case GSH_REQ_VIDHEAP_ALLOC_OS_DESC: /* would pin pages of the wrong process */
+		verdict.status = NV_ERR_NOT_SUPPORTED;
+		return refuse(job, verdict);
+	case GSH_REQ_ALLOC_MEMORY:
+		return alloc_memory(f, job, cmd, arg);
+	default:
+		return direct(f, cmd, arg);
+	}
+}
+
+/* The call inside the transfer escape; one level only, as in the driver. */
+static int unwrap(u32 *nr, u32 *size, unsigned long *arg)
+{
+	struct nv_xfer xfer;
+
+	if (*nr != NV_ESC_IOCTL_XFER_CMD)
+		return 0;
+	if (*size != sizeof(xfer))
+		return -EINVAL;
+	if (copy_from_user(&xfer, (void __user *)*arg, sizeof(xfer)))
+		return -EFAULT;
+	if (xfer.cmd == NV_ESC_IOCTL_XFER_CMD || xfer.size > _IOC_SIZEMASK)
+		return -EINVAL;
+	*nr = xfer.cmd;
+	*size = xfer.size;
+	*arg = xfer.ptr;
+	return 0;
+}
+
+long gsh_frontend_ioctl(struct file *vfile, struct gsh_file *f, unsigned int cmd, unsigned long arg)
+{
+	enum gsh_node node = f->kind == GPUSHARE_NODE_KIND_CTL ? GSH_NODE_CTL : GSH_NODE_GPU;
+	u32 nr = _IOC_NR(cmd), size = _IOC_SIZE(cmd);
+	struct gsh_job *job;
+	long rc;
+
+	rc = unwrap(&nr, &size, &arg);
+	if (rc)
+		return rc;
+	cmd = gsh_rm_cmd(nr, size);
+	job = gsh_job_new(f->real, cmd);
+	if (!job)
+		return -ENOMEM;
+	rc = gsh_job_for(vfile, f, job);
+	if (!rc)
+		rc = gsh_job_seg(job, size, arg, 0, 0);
+	if (rc >= 0 && copy_from_user(gsh_job_top(job), (void __user *)arg, size))
+		rc = -EFAULT;
+	if (rc >= 0)
+		rc = gsh_decode(gsh_version, nr, node, gsh_job_top(job), size, &job->req);
+	if (rc >= 0)
+		rc = dispatch(vfile, f, job, cmd, arg);
+	gsh_job_put(job);
+	return rc;
+}

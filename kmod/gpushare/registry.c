@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a tenant has in the driver: clients, their objects, and the memory that
+ * handles, external mappings and exports keep alive. Every function here is
+ * called with tenant->registry held.
+ *
+ * It follows the driver, never leads it: an object enters once the driver has
+ * answered success to a call whose arguments were ours, and leaves once the
+ * driver has freed it. What the driver frees along (dependants) is found by
+ * the audit, which asks the driver for each handle.
+ */
+#include <linux/slab.h>
+
+#include "gpushare.h"
+
+static struct gsh_tenant *tenant_of(struct gsh_client *client)
+{
+	return client->tenant;
+}
+
+/* ---- memory ---- */
+
+struct gsh_mem *gsh_mem_create(struct gsh_share *share, u64 bytes)
+{
+	struct gsh_mem *mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
+
+	if (!mem)
+		return NULL;
+	mem->share = share;
+	mem->bytes = bytes;
+	mem->kind = GSH_CHARGE_OBJECT;
+	return mem;
+}
+
+static void mem_move(struct gsh_mem *mem, enum gsh_charge_kind kind)
+{
+	if (mem->kind == kind)
+		return;
+	gsh_share_move(mem->share, mem->kind, kind, mem->bytes);
+	mem->kind = kind;
+}
+
+void gsh_mem_get(struct gsh_mem *mem, bool handle)
+{
+	mem->refs++;
+	if (handle) {
+		mem->handles++;
+		mem_move(mem, GSH_CHARGE_OBJECT);
+	}
+}
+
+void gsh_mem_put(struct gsh_mem *mem, bool handle)
+{
+	if (handle)
+		mem->handles--;
+	if (--mem->refs) {
+		if (!mem->handles)
+			mem_move(mem, GSH_CHARGE_LINGERING);
+		return;
+	}
+	gsh_share_release(mem->share, mem->kind, mem->bytes);
+	kfree(mem);
+}
+
+int gsh_hold_add(struct list_head *list, struct gsh_mem *mem)
+{
+	struct gsh_hold *hold = kmalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
+
+	if (!hold)
+		return -ENOMEM;
+	gsh_mem_get(mem, false);
+	hold->mem = mem;
+	list_add(&hold->link, list);
+	return 0;
+}
+
+void gsh_holds_drop(struct list_head *list)
+{
+	struct gsh_hold *hold, *next;
+
+	list_for_each_entry_safe(hold, next, list, link) {
+		list_del(&hold->link);
+		gsh_mem_put(hold->mem, false);
+		kfree(hold);
+	}
+}
+
+/* ---- objects ---- */
+
+struct gsh_obj *gsh_obj_find(struct gsh_client *client, u32 handle)
+{
+	return xa_load(&client->objects, handle);
+}
+
+static void obj_free(struct gsh_obj *obj)
+{
+	struct gsh_client *client = obj->client;
+
+	xa_erase(&client->objects, obj->handle);
+	client->nobjects--;
+	if (obj->mem)
+		gsh_mem_put(obj->mem, true);
+	if (obj->overhead_bytes)
+		gsh_share_release(obj->overhead_share, GSH_CHARGE_OVERHEAD, obj->overhead_bytes);
+	kfree(obj);
+}
+
+/* NULL when there is no memory for it: the caller undoes the driver's call. */
+struct gsh_obj *gsh_obj_create(struct gsh_client *client, u32 handle, u32 parent, u32 h_class)
+{
+	struct gsh_obj *old = gsh_obj_find(client, handle);
+	struct gsh_obj *obj;
+
+	if (old) /* the driver gave the handle anew: the old one went with another */
+		gsh_obj_destroy(old);
+	obj = kzalloc(sizeof(*obj), GFP_KERNEL_ACCOUNT);
+	if (!obj)
+		return NULL;
+	obj->handle = handle;
+	obj->parent = parent;
+	obj->h_class = h_class;
+	obj->client = client;
+	if (xa_err(xa_store(&client->objects, handle, obj, GFP_KERNEL_ACCOUNT))) {
+		kfree(obj);
+		return NULL;
+	}
+	client->nobjects++;
+	return obj;
+}
+
+/* A handle's children point to it, so the tree is walked by passes until
+ * nothing hangs below; deep trees do not occur (client, device, group, channel, engine). */
+static bool free_children(struct gsh_client *client, u32 parent)
+{
+	struct gsh_obj *obj;
+	unsigned long index;
+	bool any = false;
+
+	xa_for_each(&client->objects, index, obj)
+		if (obj->parent == parent) {
+			any = true;
+			gsh_obj_destroy(obj);
+		}
+	return any;
+}
+
+static bool may_have_children(u32 h_class)
+{
+	return h_class != NV01_MEMORY_LOCAL_USER && h_class != NV01_MEMORY_SYSTEM &&
+	       h_class != NV01_EVENT_OS_EVENT && h_class != NV50_MEMORY_VIRTUAL;
+}
+
+void gsh_obj_destroy(struct gsh_obj *obj)
+{
+	struct gsh_client *client = obj->client;
+	u32 handle = obj->handle;
+	bool parent = may_have_children(obj->h_class);
+
+	obj_free(obj);
+	if (parent)
+		free_children(client, handle);
+}
+
+/* The card of a device, a subdevice, or anything below one. */
+struct gsh_card *gsh_obj_card(struct gsh_client *client, u32 handle)
+{
+	struct gsh_obj *obj;
+	int depth;
+
+	for (depth = 0; depth < 8; depth++) {
+		obj = gsh_obj_find(client, handle);
+		if (!obj)
+			return NULL;
+		if (obj->card)
+			return obj->card;
+		handle = obj->parent;
+	}
+	return NULL;
+}
+
+/* ---- clients ---- */
+
+struct gsh_client *gsh_client_find(struct gsh_tenant *tenant, u32 handle)
+{
+	return xa_load(&tenant->clients, handle);
+}
+
+struct gsh_client *gsh_client_create(struct gsh_real *real, u32 handle)
+{
+	struct gsh_tenant *tenant = real->tenant;
+	struct gsh_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+
+	if (!client)
+		return NULL;
+	client->handle = handle;
+	client->tenant = tenant;
+	client->real = real;
+	xa_init(&client->objects);
+	if (xa_err(xa_store(&tenant->clients, handle, client, GFP_KERNEL_ACCOUNT))) {
+		kfree(client);
+		return NULL;
+	}
+	gsh_real_get(real);
+	client->pid = get_pid(task_tgid(current));
+	list_add_tail(&client->link, &real->clients);
+	return client;
+}
+
+void gsh_client_destroy(struct gsh_client *client)
+{
+	struct gsh_obj *obj;
+	unsigned long index;
+
+	xa_for_each(&client->objects, index, obj)
+		obj_free(obj);
+	xa_destroy(&client->objects);
+	xa_erase(&tenant_of(client)->clients, client->handle);
+	list_del(&client->link);
+	put_pid(client->pid);
+	gsh_real_put(client->real);
+	kfree(client);
+}
+
+static bool obj_alive(struct gsh_obj *obj)
+{
+	u32 h_class = 0;
+
+	if (!gsh_rm_exists(obj->client->handle, obj->handle, &h_class))
+		return false;
+	/* A handle that now means something else was freed and taken again. */
+	return !obj->mem || h_class == NV01_MEMORY_LOCAL_USER || !h_class;
+}
+
+static bool client_audit(struct gsh_client *client)
+{
+	struct gsh_obj *obj;
+	unsigned long index;
+	bool any = false;
+
+	if (!gsh_rm_exists(client->handle, 0, NULL)) {
+		gsh_client_destroy(client);
+		return true;
+	}
+	xa_for_each(&client->objects, index, obj)
+		if ((obj->mem || obj->overhead_bytes) && !obj_alive(obj)) {
+			gsh_obj_destroy(obj);
+			any = true;
+		}
+	return any;
+}
+
+bool gsh_registry_audit(struct gsh_tenant *tenant)
+{
+	struct gsh_client *client;
+	unsigned long index;
+	bool any = false;
+
+	xa_for_each(&tenant->clients, index, client)
+		any |= client_audit(client);
+	return any;
+}
+
+bool gsh_tenant_owns_pid(struct gsh_tenant *tenant, struct pid *pid)
+{
+	struct gsh_client *client;
+	unsigned long index;
+
+	xa_for_each(&tenant->clients, index, client)
+		if (client->pid == pid)
+			return true;
+	return false;
+}

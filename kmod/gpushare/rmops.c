@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The driver's kernel interface. The only file that knows it.
+ *
+ * Calls run with kernel privilege and no owner: the driver checks nothing, so
+ * nothing that a tenant chose is ever acted on here. gpushare asks for free
+ * memory and for whether a handle is still alive, and nothing more.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "gpushare.h"
+#include "nvabi/rm_ops.h"
+
+const struct nvabi_version *gsh_version;
+char gsh_driver_string[64];
+
+static struct nv_rm_ops ops;
+
+union op_buffer { /* the driver may know a longer structure than ours */
+	struct nv_rm_op op;
+	u8 room[128];
+};
+
+static void run(union op_buffer *b)
+{
+	void *stack = NULL;
+
+	if (ops.alloc_stack(&stack))
+		return;
+	ops.op(stack, b);
+	ops.free_stack(stack);
+}
+
+u32 gsh_rm_control(u32 h_client, u32 h_object, u32 cmd, void *params, u32 size)
+{
+	union op_buffer b = { .op.op = NV_RMOP_CONTROL };
+	struct nvos54 *c = &b.op.u.control;
+
+	c->h_client = h_client;
+	c->h_object = h_object;
+	c->cmd = cmd;
+	c->p_params = (uintptr_t)params;
+	c->params_size = size;
+	c->status = NV_ERR_GENERIC;
+	run(&b);
+	return c->status;
+}
+
+u32 gsh_rm_alloc(u32 h_client, u32 h_parent, u32 *h_new, u32 h_class, void *params, u32 size)
+{
+	union op_buffer b = { .op.op = NV_RMOP_ALLOC };
+
+	if (gsh_version->alloc_is_nvos64) {
+		struct nvos64 *a = &b.op.u.alloc64;
+
+		a->h_root = h_client;
+		a->h_object_parent = h_parent;
+		a->h_object_new = *h_new;
+		a->h_class = h_class;
+		a->p_alloc_parms = (uintptr_t)params;
+		a->params_size = size;
+		a->status = NV_ERR_GENERIC;
+		run(&b);
+		*h_new = a->h_object_new;
+		return a->status;
+	}
+	b.op.u.alloc21 = (struct nvos21){
+		.h_root = h_client,
+		.h_object_parent = h_parent,
+		.h_object_new = *h_new,
+		.h_class = h_class,
+		.p_alloc_parms = (uintptr_t)params,
+		.params_size = size,
+		.status = NV_ERR_GENERIC,
+	};
+	run(&b);
+	*h_new = b.op.u.alloc21.h_object_new;
+	return b.op.u.alloc21.status;
+}
+
+u32 gsh_rm_free(u32 h_client, u32 h_parent, u32 h_object)
+{
+	union op_buffer b = { .op.op = NV_RMOP_FREE };
+
+	b.op.u.free = (struct nvos00){
+		.h_root = h_client,
+		.h_object_parent = h_parent,
+		.h_object_old = h_object,
+		.status = NV_ERR_GENERIC,
+	};
+	run(&b);
+	return b.op.u.free.status;
+}
+
+bool gsh_rm_exists(u32 h_client, u32 h_object, u32 *h_class)
+{
+	struct nv0000_handle_info info = { .h_object = h_object ?: h_client, .index = 2 };
+	u32 status;
+
+	status = gsh_rm_control(h_client, h_client, NV0000_CTRL_CLIENT_GET_HANDLE_INFO, &info,
+				sizeof(info));
+	if (h_class)
+		*h_class = info.data_h_result;
+	/* Only a clear "no such" counts: whatever else it is stays charged. */
+	return status != NV_ERR_INVALID_CLIENT && status != NV_ERR_OBJECT_NOT_FOUND &&
+	       status != NV_ERR_INVALID_OBJECT_HANDLE;
+}
+
+u32 gsh_rm_enumerate(u32 *gpu_ids, u32 max)
+{
+	struct nv_gpu_info *info = kcalloc(NV_MAX_GPUS, sizeof(*info), GFP_KERNEL);
+	u32 i, n;
+
+	if (!info)
+		return 0;
+	n = min(ops.enumerate_gpus(info), max);
+	for (i = 0; i < n; i++)
+		gpu_ids[i] = info[i].gpu_id;
+	kfree(info);
+	return n;
+}
+
+int gsh_rm_open_gpu(u32 gpu_id)
+{
+	void *stack = NULL;
+	int err = ops.alloc_stack(&stack);
+
+	if (err)
+		return err;
+	err = ops.open_gpu(gpu_id, stack);
+	ops.free_stack(stack);
+	return err;
+}
+
+void gsh_rm_close_gpu(u32 gpu_id)
+{
+	void *stack = NULL;
+
+	if (ops.alloc_stack(&stack))
+		return;
+	ops.close_gpu(gpu_id, stack);
+	ops.free_stack(stack);
+}
+
+/* A wrong version string is answered with the driver's own. */
+int gsh_rmops_init(void)
+{
+	ops.version_string = "";
+	nvidia_get_rm_ops(&ops);
+	if (!ops.version_string)
+		return -ENODEV;
+	strscpy(gsh_driver_string, ops.version_string, sizeof(gsh_driver_string));
+	gsh_version = nvabi_version_find(gsh_driver_string);
+	if (!gsh_version)
+		return 0; /* shown by info; creating a tenant is refused */
+	ops.version_string = gsh_driver_string;
+	return nvidia_get_rm_ops(&ops) == NV_OK ? 0 : -EPROTO;
+}
+
+void gsh_rmops_exit(void)
+{
+}
