@@ -59,11 +59,11 @@ _REFUSALS: Final[dict[int, tuple[type[GpuShareError], str]]] = {
     errno.ENOSPC: (NoRoom, "ask for less, or shrink or delete a tenant (gpushare list)"),
     errno.EPERM: (NotPermitted, "gpushared needs CAP_NET_ADMIN and must not run inside a tenant"),
     errno.EACCES: (NotPermitted, "gpushared must not run inside a tenant"),
-    errno.ENODEV: (DriverUnavailable, "load NVIDIA's driver; see: gpushare info"),
+    errno.ENODEV: (NotFound, "see: gpushare gpu list"),
     errno.EOPNOTSUPP: (Unsupported, "see: gpushare info"),
-    errno.ENOTSUP: (Unsupported, "see: gpushare info"),
     errno.EINVAL: (InvalidInput, "nothing was changed"),
     errno.ERANGE: (InvalidInput, "nothing was changed"),
+    errno.E2BIG: (InvalidInput, "nothing was changed"),
 }
 
 
@@ -100,7 +100,7 @@ class Tenants:
         async with _translated(f"tenant {name}"):
             await self._kernel.tenant(name)
             found = await self._kernel.clients(name)
-        return [views.process_view(client) for client in found]
+        return views.process_views(found)
 
     async def counters(self, name: str) -> models.Counters:
         async with _translated(f"tenant {name}"):

@@ -67,18 +67,28 @@ def card_view(card: Card) -> models.Card:
     )
 
 
-def process_view(client: KernelClient) -> models.Process:
+def process_views(clients: Sequence[KernelClient]) -> list[models.Process]:
+    """The module tells of every open file; here they are summed up by process, kind and card."""
+    groups: dict[tuple[int, NodeKind, str], list[KernelClient]] = {}
+    for client in clients:
+        key = (client.pid, client.kind, client.card_uuid or "")
+        groups.setdefault(key, []).append(client)
+    return [_process_view(groups[key]) for key in sorted(groups)]
+
+
+def _process_view(files: Sequence[KernelClient]) -> models.Process:
+    first = files[0]
     return models.Process(
-        tenant=client.tenant,
-        pid=client.pid,
-        tgid=client.tgid,
-        comm=client.comm,
-        kind=_KINDS[client.kind],
-        files=client.files,
-        clients=client.clients,
-        objects=client.objects,
-        charged_bytes=client.bytes,
-        card_uuid=client.card_uuid,
+        tenant=first.tenant,
+        pid=first.pid,
+        tgid=first.tgid,
+        comm=first.comm,
+        kind=_KINDS[first.kind],
+        files=sum(client.files for client in files),
+        clients=sum(client.clients for client in files),
+        objects=sum(client.objects for client in files),
+        charged_bytes=sum(client.bytes for client in files),
+        card_uuid=first.card_uuid,
     )
 
 

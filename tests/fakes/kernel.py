@@ -310,7 +310,7 @@ class FakeKernel:
 
     def _admit(self, card_uuid: str, quota_bytes: int, *, instead_of_bytes: int = 0) -> None:
         if card_uuid not in self._cards:
-            raise KernelRefusal(errno.ENOENT, f"no card {card_uuid}")
+            raise KernelRefusal(errno.ENODEV, "no such card")
         if quota_bytes <= 0:
             raise KernelRefusal(errno.ERANGE, "integer out of range")
         grantable_bytes = self._cards[card_uuid].grantable_bytes

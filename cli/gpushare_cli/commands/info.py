@@ -61,5 +61,9 @@ def version(client: Client, output: str) -> None:
 def _driver(found: JsonObject) -> str:
     if found.get("driver_version") is None:
         return "none found"
-    usable = "" if found.get("driver_supported") else ", NOT SUPPORTED: tenants are refused"
-    return f"{text(found, 'driver_version')} ({text(found, 'driver_flavour')}{usable})"
+    parts = [text(found, "driver_version")]
+    if found.get("driver_flavour") is not None:
+        parts.append(f"({text(found, 'driver_flavour')})")
+    if not found.get("driver_supported"):
+        parts.append("NOT SUPPORTED: tenants are refused")
+    return " ".join(parts)
