@@ -34,16 +34,19 @@ int gsh_view_fb_info_v2(const struct nvabi_version *v, const struct gsh_view *vi
 			u32 bytes);
 
 /*
- * 0x20801320: usable regions are cut so that their lengths sum to the quota;
- * regions the driver keeps for itself read reserved = length.
+ * 0x20801320: what is usable of each region, up to the quota in all; nothing reads as reserved,
+ * and regions of which nothing is left are not listed.
  */
 int gsh_view_fb_regions(const struct nvabi_version *v, const struct gsh_view *view, void *params,
 			u32 bytes);
 
-/* Escape 0x4a, any function: total and free; for INFO the fields of the union too. */
+/*
+ * Escape 0x4a, any function that succeeded: total and free, where the driver filled them; for INFO the
+ * largest free region too.
+ */
 int gsh_view_vidheap(const struct gsh_view *view, void *arg, u32 bytes);
 
-/* Escape 0x27, class 0x40: limit = quota - 1. */
+/* Escape 0x27, class 0x40, when it succeeded: limit = quota - 1. */
 int gsh_view_heap_limit(const struct gsh_view *view, void *arg, u32 bytes);
 
 /* ---- own cards ---- */
@@ -67,9 +70,10 @@ typedef u32 (*gsh_view_pid)(void *ctx, u32 pid);
 int gsh_view_pids(void *params, u32 bytes, gsh_view_pid to_reader, void *ctx);
 
 /*
- * 0x2080018e. Request: the reader's ids become the kernel's, unseen ones 0.
- * Reply: ids of the request return; an entry whose id was unseen reads as one the driver
- * does not know (result 0x57, no figures). original: the block as it came from the reader.
+ * 0x2080018e. Request: the reader's ids become the kernel's, unseen ones an id no process has,
+ * so that the driver's own answer to an unknown process is what the reader gets.
+ * Reply: ids of the request return; an unseen one has no figures. original: the block as it came
+ * from the reader.
  */
 int gsh_view_pid_info_request(void *params, u32 bytes, gsh_view_pid to_kernel, void *ctx);
 int gsh_view_pid_info_reply(void *params, const void *original, u32 bytes);

@@ -97,6 +97,7 @@ struct nvabi_version {
 	__u16 uvm_unregister_channel_bytes;
 	__u16 uvm_unregister_channel_client_off; /* hChannel follows */
 	__u16 uvm_unregister_channel_status_off;
+	__u16 uvm_preferred_location_status_off;
 	__u16 uvm_processor_table_bytes;
 	__u16 uvm_processor_table_status_off;
 	__u16 uvm_alloc_device_p2p_bytes;
@@ -168,6 +169,7 @@ struct nvabi_version {
 	.uvm_unregister_channel_bytes = 28,				\
 	.uvm_unregister_channel_client_off = 16,			\
 	.uvm_unregister_channel_status_off = 24,			\
+	.uvm_preferred_location_status_off = 32,			\
 	.uvm_processor_table_bytes = 16,				\
 	.uvm_processor_table_status_off = 12
 
@@ -202,6 +204,7 @@ struct nvabi_version {
 	.uvm_map_external_status_off = 9260,				\
 	.uvm_semaphore_pool_bytes = 9248,				\
 	.uvm_semaphore_pool_status_off = 9240,				\
+	.uvm_preferred_location_status_off = 36,			\
 	.uvm_processor_table_bytes = 24
 
 #define NVABI_570_211_01						\
