@@ -189,12 +189,12 @@ int gsh_card_grant_change(struct gsh_card_books *card, u64 old_bytes, u64 new_by
 
 /* ---- what one request can take ---- */
 
-#define PAGE_4K 0x1000ULL
+#define PAGE_4K     0x1000ULL
 #define GRANULE_64K 0x10000ULL /* of the driver's physical allocator */
-#define PAGE_128K 0x20000ULL /* biggest "big" page, and compression's unit */
-#define PAGE_2M 0x200000ULL
-#define PAGE_512M 0x20000000ULL
-#define PAGE_256G 0x4000000000ULL
+#define PAGE_128K   0x20000ULL /* biggest "big" page, and compression's unit */
+#define PAGE_2M     0x200000ULL
+#define PAGE_512M   0x20000000ULL
+#define PAGE_256G   0x4000000000ULL
 
 static u64 round_up_saturated(u64 bytes, u64 unit)
 {

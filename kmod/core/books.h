@@ -85,7 +85,7 @@ u64 gsh_account_free_bytes(const struct gsh_account *account, u64 card_free_byte
 /* ---- a card ---- */
 
 #define GSH_OVERCOMMIT_NONE_PERMILLE 1000u
-#define GSH_OVERCOMMIT_MAX_PERMILLE 100000u
+#define GSH_OVERCOMMIT_MAX_PERMILLE  100000u
 
 struct gsh_card_books {
 	u64 total_bytes;

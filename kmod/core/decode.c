@@ -9,19 +9,19 @@
 
 typedef void (*reader)(const struct nvabi_version *v, const void *arg, struct gsh_request *req);
 
-#define ON_CTL 0x1
-#define ON_GPU 0x2
+#define ON_CTL  0x1
+#define ON_GPU  0x2
 #define ON_BOTH 0x3
 
 /* Sizes that are not one number. */
-#define BYTES_ANY 0xffff
+#define BYTES_ANY        0xffff
 #define BYTES_AT_LEAST_8 0xfffe
-#define BYTES_WORDS 0xfffd /* a multiple of 4, not 0 */
-#define BYTES_RM_ALLOC 0xfffc /* NVOS21 or NVOS64 */
-#define BYTES_MAP_DMA 0xfffb
-#define BYTES_UNMAP_DMA 0xfffa
-#define BYTES_DMABUF 0xfff9
-#define BYTES_WAIT_OPEN 0xfff8 /* 8, where the driver has it */
+#define BYTES_WORDS      0xfffd /* a multiple of 4, not 0 */
+#define BYTES_RM_ALLOC   0xfffc /* NVOS21 or NVOS64 */
+#define BYTES_MAP_DMA    0xfffb
+#define BYTES_UNMAP_DMA  0xfffa
+#define BYTES_DMABUF     0xfff9
+#define BYTES_WAIT_OPEN  0xfff8 /* 8, where the driver has it */
 
 struct escape {
 	u8 nr;
@@ -32,7 +32,7 @@ struct escape {
 	reader read;
 };
 
-#define FIELD(type, member) ((u16)offsetof(struct type, member))
+#define FIELD(type, member)  ((u16)offsetof(struct type, member))
 #define U32_AT(type, member) gsh_get32(arg, offsetof(struct type, member))
 #define U64_AT(type, member) gsh_get64(arg, offsetof(struct type, member))
 
@@ -444,42 +444,48 @@ static void read_vidheap(const struct nvabi_version *v, const void *arg, struct 
 
 /* ---- the table ---- */
 
-/* clang-format off: one number a line */
+/* A struct with a status field; a call whose answer is the ioctl's value alone. */
+#define STRUCT(nr, nodes, type, kind, read) \
+	{ nr, nodes, sizeof(struct type), kind, FIELD(type, status), read }
+#define PLAIN(nr, nodes, bytes, kind, read) { nr, nodes, bytes, kind, GSH_OFF_NONE, read }
+
+/* One number a line: */
+/* clang-format off */
 static const struct escape escapes[] = { /* sorted by number */
-	{ NV_ESC_RM_ALLOC_MEMORY, ON_GPU, sizeof(struct nvos02_fd), GSH_REQ_ALLOC_MEMORY, FIELD(nvos02_fd, status), read_alloc_memory },
-	{ NV_ESC_RM_ALLOC_OBJECT, ON_CTL, sizeof(struct nvos05), GSH_REQ_ALLOC, FIELD(nvos05, status), read_alloc_object },
-	{ NV_ESC_RM_FREE, ON_CTL, sizeof(struct nvos00), GSH_REQ_FREE, FIELD(nvos00, status), read_free },
-	{ NV_ESC_RM_CONTROL, ON_CTL, sizeof(struct nvos54), GSH_REQ_CONTROL, FIELD(nvos54, status), read_control },
+	STRUCT(NV_ESC_RM_ALLOC_MEMORY, ON_GPU, nvos02_fd, GSH_REQ_ALLOC_MEMORY, read_alloc_memory),
+	STRUCT(NV_ESC_RM_ALLOC_OBJECT, ON_CTL, nvos05, GSH_REQ_ALLOC, read_alloc_object),
+	STRUCT(NV_ESC_RM_FREE, ON_CTL, nvos00, GSH_REQ_FREE, read_free),
+	STRUCT(NV_ESC_RM_CONTROL, ON_CTL, nvos54, GSH_REQ_CONTROL, read_control),
 	{ NV_ESC_RM_ALLOC, ON_BOTH, BYTES_RM_ALLOC, GSH_REQ_ALLOC, 0, read_rm_alloc },
-	{ NV_ESC_RM_DUP_OBJECT, ON_CTL, sizeof(struct nvos55), GSH_REQ_DUP, FIELD(nvos55, status), read_dup },
-	{ NV_ESC_RM_SHARE, ON_CTL, sizeof(struct nvos57), GSH_REQ_SHARE, FIELD(nvos57, status), read_share },
+	STRUCT(NV_ESC_RM_DUP_OBJECT, ON_CTL, nvos55, GSH_REQ_DUP, read_dup),
+	STRUCT(NV_ESC_RM_SHARE, ON_CTL, nvos57, GSH_REQ_SHARE, read_share),
 	{ NV_ESC_RM_I2C_ACCESS, ON_GPU, 32, GSH_REQ_DENY, 24, NULL },
-	{ NV_ESC_RM_IDLE_CHANNELS, ON_CTL, sizeof(struct nvos30), GSH_REQ_IDLE_CHANNELS, FIELD(nvos30, status), read_idle_channels },
+	STRUCT(NV_ESC_RM_IDLE_CHANNELS, ON_CTL, nvos30, GSH_REQ_IDLE_CHANNELS, read_idle_channels),
 	{ NV_ESC_RM_VID_HEAP_CONTROL, ON_CTL, NVOS32_SIZE, GSH_REQ_VIDHEAP_OTHER, NVOS32_OFF_STATUS, read_vidheap },
 	{ NV_ESC_RM_ACCESS_REGISTRY, ON_CTL, 72, GSH_REQ_DENY, 64, NULL },
-	{ NV_ESC_RM_MAP_MEMORY, ON_CTL, sizeof(struct nvos33_fd), GSH_REQ_MAP_MEMORY, FIELD(nvos33_fd, status), read_map_memory },
-	{ NV_ESC_RM_UNMAP_MEMORY, ON_CTL, sizeof(struct nvos34), GSH_REQ_UNMAP_MEMORY, FIELD(nvos34, status), read_unmap_memory },
-	{ NV_ESC_RM_GET_EVENT_DATA, ON_BOTH, sizeof(struct nvos41), GSH_REQ_GET_EVENT_DATA, FIELD(nvos41, status), read_event_data },
-	{ NV_ESC_RM_ALLOC_CONTEXT_DMA2, ON_CTL, sizeof(struct nvos39), GSH_REQ_ALLOC_CONTEXT_DMA, FIELD(nvos39, status), read_context_dma },
+	STRUCT(NV_ESC_RM_MAP_MEMORY, ON_CTL, nvos33_fd, GSH_REQ_MAP_MEMORY, read_map_memory),
+	STRUCT(NV_ESC_RM_UNMAP_MEMORY, ON_CTL, nvos34, GSH_REQ_UNMAP_MEMORY, read_unmap_memory),
+	STRUCT(NV_ESC_RM_GET_EVENT_DATA, ON_BOTH, nvos41, GSH_REQ_GET_EVENT_DATA, read_event_data),
+	STRUCT(NV_ESC_RM_ALLOC_CONTEXT_DMA2, ON_CTL, nvos39, GSH_REQ_ALLOC_CONTEXT_DMA, read_context_dma),
 	{ NV_ESC_RM_MAP_MEMORY_DMA, ON_CTL, BYTES_MAP_DMA, GSH_REQ_MAP_DMA, 0, read_map_dma },
 	{ NV_ESC_RM_UNMAP_MEMORY_DMA, ON_CTL, BYTES_UNMAP_DMA, GSH_REQ_UNMAP_DMA, 0, read_unmap_dma },
-	{ NV_ESC_RM_BIND_CONTEXT_DMA, ON_CTL, sizeof(struct nvos49), GSH_REQ_BIND_DMA, FIELD(nvos49, status), read_bind_dma },
-	{ NV_ESC_RM_UPDATE_DEVICE_MAPPING_INFO, ON_CTL, sizeof(struct nvos56), GSH_REQ_UPDATE_MAPPING, FIELD(nvos56, status), read_update_mapping },
-	{ NV_ESC_RM_DIAGNOSTIC, ON_CTL, BYTES_ANY, GSH_REQ_DENY, GSH_OFF_NONE, NULL },
-	{ NV_ESC_CARD_INFO, ON_CTL, BYTES_ANY, GSH_REQ_CARD_INFO, GSH_OFF_NONE, NULL },
-	{ NV_ESC_REGISTER_FD, ON_BOTH, sizeof(struct nv_register_fd), GSH_REQ_REGISTER_FD, GSH_OFF_NONE, read_register_fd },
-	{ NV_ESC_ALLOC_OS_EVENT, ON_BOTH, sizeof(struct nv_alloc_os_event), GSH_REQ_OS_EVENT_ALLOC, FIELD(nv_alloc_os_event, status), read_os_event },
-	{ NV_ESC_FREE_OS_EVENT, ON_BOTH, sizeof(struct nv_free_os_event), GSH_REQ_OS_EVENT_FREE, FIELD(nv_free_os_event, status), read_os_event },
-	{ NV_ESC_STATUS_CODE, ON_CTL, sizeof(struct nv_status_code), GSH_REQ_STATUS_CODE, GSH_OFF_NONE, NULL },
-	{ NV_ESC_CHECK_VERSION_STR, ON_CTL, sizeof(struct nv_rm_api_version), GSH_REQ_PASS, GSH_OFF_NONE, NULL },
-	{ NV_ESC_ATTACH_GPUS_TO_FD, ON_CTL, BYTES_WORDS, GSH_REQ_ATTACH_GPUS, GSH_OFF_NONE, NULL },
-	{ NV_ESC_QUERY_DEVICE_INTR, ON_GPU, BYTES_AT_LEAST_8, GSH_REQ_PASS, GSH_OFF_NONE, NULL },
-	{ NV_ESC_SYS_PARAMS, ON_CTL, sizeof(struct nv_sys_params), GSH_REQ_PASS, GSH_OFF_NONE, NULL },
-	{ NV_ESC_NUMA_INFO, ON_GPU, sizeof(struct nv_numa_info), GSH_REQ_PASS, GSH_OFF_NONE, NULL },
+	STRUCT(NV_ESC_RM_BIND_CONTEXT_DMA, ON_CTL, nvos49, GSH_REQ_BIND_DMA, read_bind_dma),
+	STRUCT(NV_ESC_RM_UPDATE_DEVICE_MAPPING_INFO, ON_CTL, nvos56, GSH_REQ_UPDATE_MAPPING, read_update_mapping),
+	PLAIN(NV_ESC_RM_DIAGNOSTIC, ON_CTL, BYTES_ANY, GSH_REQ_DENY, NULL),
+	PLAIN(NV_ESC_CARD_INFO, ON_CTL, BYTES_ANY, GSH_REQ_CARD_INFO, NULL),
+	PLAIN(NV_ESC_REGISTER_FD, ON_BOTH, sizeof(struct nv_register_fd), GSH_REQ_REGISTER_FD, read_register_fd),
+	STRUCT(NV_ESC_ALLOC_OS_EVENT, ON_BOTH, nv_alloc_os_event, GSH_REQ_OS_EVENT_ALLOC, read_os_event),
+	STRUCT(NV_ESC_FREE_OS_EVENT, ON_BOTH, nv_free_os_event, GSH_REQ_OS_EVENT_FREE, read_os_event),
+	PLAIN(NV_ESC_STATUS_CODE, ON_CTL, sizeof(struct nv_status_code), GSH_REQ_STATUS_CODE, NULL),
+	PLAIN(NV_ESC_CHECK_VERSION_STR, ON_CTL, sizeof(struct nv_rm_api_version), GSH_REQ_PASS, NULL),
+	PLAIN(NV_ESC_ATTACH_GPUS_TO_FD, ON_CTL, BYTES_WORDS, GSH_REQ_ATTACH_GPUS, NULL),
+	PLAIN(NV_ESC_QUERY_DEVICE_INTR, ON_GPU, BYTES_AT_LEAST_8, GSH_REQ_PASS, NULL),
+	PLAIN(NV_ESC_SYS_PARAMS, ON_CTL, sizeof(struct nv_sys_params), GSH_REQ_PASS, NULL),
+	PLAIN(NV_ESC_NUMA_INFO, ON_GPU, sizeof(struct nv_numa_info), GSH_REQ_PASS, NULL),
 	/* An unprivileged caller is refused before size and node are looked at. */
-	{ NV_ESC_SET_NUMA_STATUS, ON_BOTH, BYTES_ANY, GSH_REQ_DENY, GSH_OFF_NONE, NULL },
+	PLAIN(NV_ESC_SET_NUMA_STATUS, ON_BOTH, BYTES_ANY, GSH_REQ_DENY, NULL),
 	{ NV_ESC_EXPORT_TO_DMABUF_FD, ON_GPU, BYTES_DMABUF, GSH_REQ_DENY, 0, read_dmabuf },
-	{ NV_ESC_WAIT_OPEN_COMPLETE, ON_BOTH, BYTES_WAIT_OPEN, GSH_REQ_PASS, GSH_OFF_NONE, NULL },
+	PLAIN(NV_ESC_WAIT_OPEN_COMPLETE, ON_BOTH, BYTES_WAIT_OPEN, GSH_REQ_PASS, NULL),
 };
 /* clang-format on */
 
@@ -542,8 +548,7 @@ int gsh_decode(const struct nvabi_version *v, u32 nr, enum gsh_node node, const 
 {
 	const struct escape *escape = find_escape(nr);
 
-	if (!escape || !size_is_right(v, escape->bytes, bytes) ||
-	    !node_is_right(escape, node, arg))
+	if (!escape || !size_is_right(v, escape->bytes, bytes) || !node_is_right(escape, node, arg))
 		return -EINVAL;
 
 	memset(req, 0, sizeof(*req));

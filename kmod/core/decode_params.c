@@ -6,7 +6,7 @@
 #include "core/decode.h"
 #include "nvabi/structs.h"
 
-#define FIELD(type, member) ((u16)offsetof(struct type, member))
+#define FIELD(type, member)  ((u16)offsetof(struct type, member))
 #define U32_AT(type, member) gsh_get32(params, offsetof(struct type, member))
 #define U64_AT(type, member) gsh_get64(params, offsetof(struct type, member))
 
@@ -189,8 +189,8 @@ static int read_count(const struct nvabi_embedded *row, const void *params, u32 
 	if (row->count == NVABI_COUNT_U16) {
 		if (bytes < (u32)row->count_off + 2)
 			return -EINVAL;
-		value = gsh_get8(params, row->count_off) |
-			(u32)gsh_get8(params, row->count_off + 1) << 8;
+		value = gsh_get8(params, row->count_off) | (u32)gsh_get8(params, row->count_off + 1)
+								   << 8;
 	} else if (row->count != NVABI_COUNT_ONE) {
 		if (bytes < (u32)row->count_off + 4)
 			return -EINVAL;

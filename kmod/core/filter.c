@@ -128,7 +128,7 @@ struct gsh_verdict gsh_filter_class(const struct nvabi_version *v, u32 class_id)
 /* ---- controls ---- */
 
 /* Short names for the table's columns. */
-#define PERM NV_ERR_INSUFFICIENT_PERMISSIONS
+#define PERM  NV_ERR_INSUFFICIENT_PERMISSIONS
 #define NOSUP NV_ERR_NOT_SUPPORTED
 
 enum rule {
@@ -147,26 +147,27 @@ struct control {
 	u32 status;
 };
 
-#define DENY(cmd, status) { cmd, RULE_DENY, GSH_VIEW_NONE, 0, status }
-#define ABSORB(cmd) { cmd, RULE_ABSORB, GSH_VIEW_NONE, 0, 0 }
-#define ALLOW(cmd, flags) { cmd, RULE_ALLOW, GSH_VIEW_NONE, flags, 0 }
+#define DENY(cmd, status)         { cmd, RULE_DENY, GSH_VIEW_NONE, 0, status }
+#define ABSORB(cmd)               { cmd, RULE_ABSORB, GSH_VIEW_NONE, 0, 0 }
+#define ALLOW(cmd, flags)         { cmd, RULE_ALLOW, GSH_VIEW_NONE, flags, 0 }
 #define CHECK(cmd, flags, status) { cmd, RULE_CHECK, GSH_VIEW_NONE, flags, status }
-#define VIEW(cmd, kind) { cmd, RULE_VIEW, kind, 0, 0 }
-#define SCHED GSH_VERDICT_SCHEDULING
-#define GPU_ID GSH_VERDICT_CHECK_GPU_ID
-#define CHANNELS GSH_VERDICT_CHECK_CHANNELS
-#define TRACK GSH_VERDICT_TRACK
+#define VIEW(cmd, kind)           { cmd, RULE_VIEW, kind, 0, 0 }
+#define SCHED                     GSH_VERDICT_SCHEDULING
+#define GPU_ID                    GSH_VERDICT_CHECK_GPU_ID
+#define CHANNELS                  GSH_VERDICT_CHECK_CHANNELS
+#define TRACK                     GSH_VERDICT_TRACK
 
 /*
  * Names and numbers: open-gpu-kernel-modules 535.261.03, src/common/sdk/nvidia/inc/ctrl;
- * who may call: src/nvidia/generated. Controls that change a state of the whole card or machine are refused
- * PERM, as on a machine whose operator has reserved them; replies about neighbours NOSUP, which
- * tools show as "N/A".
+ * who may call: src/nvidia/generated. Controls that change a state of the whole card or machine
+ * are refused PERM, as on a machine whose operator has reserved them; replies about neighbours
+ * NOSUP, which tools show as "N/A".
  */
-/* clang-format off: one control a line */
+/* One control a line: */
+/* clang-format off */
 static const struct control controls[] = { /* sorted by command */
 	/* 0x0000: the whole machine */
-	DENY(0x00000110, PERM), /* SYSTEM_NOTIFY_EVENT: tells the driver that lid, power or dock changed */
+	DENY(0x00000110, PERM), /* SYSTEM_NOTIFY_EVENT: lid, power or dock changed */
 	DENY(0x00000121, PERM), /* SYSTEM_DEBUG_RMMSG_CTRL: the driver's log */
 	DENY(0x00000122, NOSUP), /* SYSTEM_GPS_CONTROL: power policy, as the next five */
 	DENY(0x00000123, NOSUP), /* SYSTEM_GPS_BATCH_CONTROL */

@@ -46,11 +46,13 @@ enum gsh_view_kind {
 };
 
 #define GSH_VERDICT_UNKNOWN 0x01u /* met by the rule for unknown numbers: count and show it */
-#define GSH_VERDICT_LEGACY 0x02u /* bit 0x8000 */
-#define GSH_VERDICT_TRACK 0x04u /* changes what keeps memory alive: exports, imports */
-#define GSH_VERDICT_CHECK_CHANNELS 0x08u /* names (client, channel) pairs: all must be the tenant's */
+#define GSH_VERDICT_LEGACY  0x02u /* bit 0x8000 */
+#define GSH_VERDICT_TRACK   0x04u /* changes what keeps memory alive: exports, imports */
+#define GSH_VERDICT_CHECK_CHANNELS \
+	0x08u /* names (client, channel) pairs: all must be the tenant's */
 #define GSH_VERDICT_CHECK_GPU_ID 0x10u /* names cards by id: all must be the tenant's */
-#define GSH_VERDICT_CHECK_CLIENT 0x20u /* names another client (h_other_client): must be the tenant's */
+#define GSH_VERDICT_CHECK_CLIENT \
+	0x20u /* names another client (h_other_client): must be the tenant's */
 #define GSH_VERDICT_SCHEDULING 0x40u /* changes scheduling: compute limits look at it */
 
 struct gsh_verdict {

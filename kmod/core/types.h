@@ -45,7 +45,7 @@ static inline u64 div_u64(u64 dividend, u32 divisor)
 #endif
 
 #define GSH_ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
-#define GSH_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define GSH_MIN(a, b)         ((a) < (b) ? (a) : (b))
 
 /* "This request has no such field." */
 #define GSH_OFF_NONE ((u16)0xffff)

@@ -76,10 +76,10 @@ int gsh_view_fb_info_v2(const struct nvabi_version *v, const struct gsh_view *vi
 				v->fb_info_v2_entries * FB_PAIR_BYTES);
 }
 
-#define REGION_BASE 0
-#define REGION_LIMIT 8 /* inclusive */
+#define REGION_BASE     0
+#define REGION_LIMIT    8 /* inclusive */
 #define REGION_RESERVED 16 /* bytes of it the driver keeps */
-#define REGIONS_OFF 8
+#define REGIONS_OFF     8
 
 static u64 region_usable_bytes(const void *region)
 {
@@ -144,8 +144,7 @@ int gsh_view_vidheap(const struct gsh_view *view, void *arg, u32 bytes)
 	if (info) { /* largest free region: where and how much */
 		gsh_put64(arg, NVOS32_OFF_INFO_OFFSET, 0);
 		gsh_put64(arg, NVOS32_OFF_INFO_SIZE,
-			  GSH_MIN(gsh_get64(arg, NVOS32_OFF_INFO_SIZE),
-				  gsh_view_free_bytes(view)));
+			  GSH_MIN(gsh_get64(arg, NVOS32_OFF_INFO_SIZE), gsh_view_free_bytes(view)));
 	}
 	return 0;
 }
@@ -170,8 +169,8 @@ int gsh_view_card_info(void *arg, u32 bytes, gsh_view_own_gpu own, void *ctx)
 	for (i = 0; i < count; i++) {
 		u8 *card = cards + i * stride;
 
-		if (gsh_get8(card, 0) && own(ctx, gsh_get32(card, offsetof(struct nv_card_info,
-									   gpu_id))))
+		if (gsh_get8(card, 0) &&
+		    own(ctx, gsh_get32(card, offsetof(struct nv_card_info, gpu_id))))
 			memmove(cards + kept++ * stride, card, stride);
 	}
 	memset(cards + kept * stride, 0, (count - kept) * stride);
@@ -226,8 +225,8 @@ int gsh_view_attached_ids(void *params, u32 bytes, gsh_view_own_gpu own, void *c
 /* ---- own processes ---- */
 
 #define PIDS_COUNT 8
-#define PIDS_LIST 12
-#define PIDS_MAX 950
+#define PIDS_LIST  12
+#define PIDS_MAX   950
 #define PIDS_BYTES (PIDS_LIST + 4 * PIDS_MAX)
 
 int gsh_view_pids(void *params, u32 bytes, gsh_view_pid to_reader, void *ctx)
@@ -249,12 +248,13 @@ int gsh_view_pids(void *params, u32 bytes, gsh_view_pid to_reader, void *ctx)
 	return 0;
 }
 
-#define PID_INFO_LIST 8
-#define PID_INFO_MAX 200
+#define PID_INFO_LIST   8
+#define PID_INFO_MAX    200
 #define PID_INFO_STRIDE ((u32)sizeof(struct nv2080_pid_info))
-#define PID_INFO_BYTES (PID_INFO_LIST + PID_INFO_MAX * PID_INFO_STRIDE)
-#define PID_INFO_DATA 16 /* figures, to the entry's end */
-#define NOBODY 0x7fffffffu /* above every id the kernel gives out: the driver knows no such process */
+#define PID_INFO_BYTES  (PID_INFO_LIST + PID_INFO_MAX * PID_INFO_STRIDE)
+#define PID_INFO_DATA   16 /* figures, to the entry's end */
+#define NOBODY \
+	0x7fffffffu /* above every id the kernel gives out: the driver knows no such process */
 
 static u32 pid_info_count(const void *params)
 {
@@ -294,11 +294,11 @@ int gsh_view_pid_info_reply(void *params, const void *original, u32 bytes)
 	return 0;
 }
 
-#define GPUMON_SAMPLES 72
-#define GPUMON_NO_PID 0xffffffffu
-#define GPUMON_UTIL 0
-#define GPUMON_SUB_PID 12
-#define GPUMON_NAME 16
+#define GPUMON_SAMPLES    72
+#define GPUMON_NO_PID     0xffffffffu
+#define GPUMON_UTIL       0
+#define GPUMON_SUB_PID    12
+#define GPUMON_NAME       16
 #define GPUMON_NAME_BYTES 100
 #define GPUMON_KERNEL_PTR 120 /* where an engine's figures are that long */
 
@@ -334,8 +334,8 @@ int gsh_view_gpumon(const struct nvabi_version *v, void *params, u32 bytes, gsh_
 		u8 *sample = (u8 *)params + v->gpumon_samples_off + i * v->gpumon_stride;
 
 		for (engine = 0; engine < v->gpumon_engines; engine++)
-			show_engine(v, sample + v->gpumon_engine_off +
-					       engine * v->gpumon_engine_bytes,
+			show_engine(v,
+				    sample + v->gpumon_engine_off + engine * v->gpumon_engine_bytes,
 				    to_reader, ctx);
 	}
 	return 0;

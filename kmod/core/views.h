@@ -41,8 +41,8 @@ int gsh_view_fb_regions(const struct nvabi_version *v, const struct gsh_view *vi
 			u32 bytes);
 
 /*
- * Escape 0x4a, any function that succeeded: total and free, where the driver filled them; for INFO the
- * largest free region too.
+ * Escape 0x4a, any function that succeeded: total and free, where the driver filled them; for
+ * INFO the largest free region too.
  */
 int gsh_view_vidheap(const struct gsh_view *view, void *arg, u32 bytes);
 

@@ -57,7 +57,8 @@ struct nvabi_class {
 };
 
 
-/* clang-format off: one class a line */
+/* One class a line: */
+/* clang-format off */
 #define NVABI_IS(size)	(size), 0
 #define NVABI_BY(field)	0, offsetof(struct nvabi_version, field)
 #define NVABI_C(a)	NVABI_CLASS_##a

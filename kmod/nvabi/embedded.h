@@ -50,7 +50,8 @@ struct nvabi_embedded {
 	__u16 until_branch; /* 0: still; else first branch without it */
 };
 
-/* clang-format off: one pointer a line */
+/* One pointer a line: */
+/* clang-format off */
 static inline const struct nvabi_embedded *nvabi_embedded(__u32 *count)
 {
 #define U32	NVABI_COUNT_U32
@@ -180,7 +181,8 @@ struct nvabi_fd_field {
  */
 static inline const struct nvabi_fd_field *nvabi_control_fd(__u32 cmd)
 {
-	/* clang-format off: one field a line */
+	/* One field a line: */
+	/* clang-format off */
 	static const struct nvabi_fd_field rows[] = {
 		{ /* SUBSCRIBE_TO_IMEX_CHANNEL */ 0x00000d08, 0, 8, NVABI_FD_CAPS_FILE, NVABI_WANT_NONE },
 		{ NV0000_CTRL_OS_UNIX_EXPORT_OBJECT_TO_FD, 16, 4, NVABI_FD_NVIDIA_FILE, NVABI_WANT_CTL },
@@ -206,7 +208,8 @@ static inline const struct nvabi_fd_field *nvabi_control_fd(__u32 cmd)
 /* Descriptors inside RM_ALLOC parameters. 0xfd's moves: see multicast_event_off. NULL: none. */
 static inline const struct nvabi_fd_field *nvabi_class_fd(__u32 id)
 {
-	/* clang-format off: one field a line */
+	/* One field a line: */
+	/* clang-format off */
 	static const struct nvabi_fd_field rows[] = {
 		{ NV01_EVENT, 16, 8, NVABI_FD_LABEL, NVABI_WANT_NONE },
 		{ NV01_EVENT_OS_EVENT, 16, 8, NVABI_FD_LABEL, NVABI_WANT_NONE },

@@ -111,7 +111,8 @@ struct nvabi_version {
 #pragma GCC diagnostic ignored "-Woverride-init" /* "parent plus edits" is what it forbids */
 #endif
 
-/* clang-format off: a field a line, so that an edit is one line of difference */
+/* A field a line, so that an edit is one line of difference: */
+/* clang-format off */
 #define NVABI_535_261_03						\
 	.branch = 535,							\
 	.presence = NVABI_PRESENCE_DEVICE_NUMBER,			\
