@@ -49,6 +49,7 @@ static int card_create(unsigned int index)
 	INIT_LIST_HEAD(&card->memories);
 	INIT_LIST_HEAD(&card->residents);
 	card->model = sim_model_find(sim_params.model);
+	sim_debugfs_card(card);
 	err = card->model ? sim_exec_card_start(card) : -EINVAL;
 	if (err) {
 		card_destroy(card);

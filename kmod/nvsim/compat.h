@@ -43,4 +43,11 @@ static inline struct class *sim_class_create(const char *name)
 #define SIM_DEVNODE_DEVICE struct device
 #endif
 
+/* 6.12 moved it: 5f60d5f6bbc1. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
 #endif /* NVSIM_COMPAT_H */

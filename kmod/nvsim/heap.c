@@ -105,6 +105,20 @@ static u32 chunks_arrive(struct sim_resident *resident, struct sim_card *card, u
 	return NV_OK;
 }
 
+static void chunks_leave(struct sim_resident *resident, unsigned long first, unsigned long last)
+{
+	unsigned long chunk;
+
+	for (chunk = first; chunk <= last && chunk < resident->chunk_count; chunk++) {
+		if (!__test_and_clear_bit(chunk, resident->chunks))
+			continue;
+		resident->bytes -= SIM_CHUNK_BYTES;
+		resident->card->managed_bytes -= SIM_CHUNK_BYTES;
+	}
+	if (!resident->bytes)
+		resident_leave(resident);
+}
+
 /* One range is never on two cards at once: it leaves the other one whole. */
 u32 sim_resident_move(struct sim_resident *resident, struct sim_card *card, unsigned long first,
 		      unsigned long last)
@@ -113,7 +127,9 @@ u32 sim_resident_move(struct sim_resident *resident, struct sim_card *card, unsi
 	u32 status;
 
 	if (old) {
-		if (old != card)
+		if (!card)
+			chunks_leave(resident, first, last);
+		else if (old != card)
 			resident_leave(resident);
 		mutex_unlock(&old->heap_lock);
 	}

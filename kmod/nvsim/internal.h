@@ -7,9 +7,6 @@
 
 struct vm_area_struct;
 
-/* version.c */
-int sim_version_parse(const char *text);
-
 /* card.c */
 int sim_cards_create(void);
 void sim_cards_destroy(void);
@@ -53,6 +50,9 @@ u64 sim_memory_round(u64 bytes, u32 attr, u32 attr2, u64 *page_bytes);
 bool sim_memory_on_card(const struct sim_memory *memory); /* mapped through the card's node */
 
 /* memory_class.c, vidheap.c */
+extern const struct sim_class sim_memory_classes[];
+extern const size_t sim_memory_class_count;
+
 struct sim_alloc_args { /* what both ways of allocating memory say */
 	u32 owner, type, flags, attr, attr2;
 	u64 bytes, alignment, offset, limit;
@@ -61,7 +61,7 @@ struct sim_alloc_args { /* what both ways of allocating memory say */
 };
 u32 sim_memory_object(struct sim_call *call, struct sim_object *object,
 		      struct sim_alloc_args *args);
-u32 sim_virtual_object(struct sim_object *object, struct sim_alloc_args *args);
+u32 sim_virtual_object(struct sim_object *object, struct sim_alloc_args *args); /* dma.c */
 u32 sim_user_memory_object(struct sim_call *call, struct sim_object *object, u64 address,
 			   u64 limit, u32 attr, u32 attr2);
 u32 sim_vid_heap_control(struct sim_call *call, u8 *p);
@@ -113,15 +113,20 @@ int sim_file_mmap(struct file *filp, struct vm_area_struct *vma);
 
 /* vaspace.c, dma.c */
 struct sim_vaspace *sim_vaspace_create(struct sim_card *card);
-/* @va 0: choose. Takes an owner reference on @memory. */
-u32 sim_vaspace_map(struct sim_vaspace *vaspace, struct sim_memory *memory, u64 offset, u64 bytes,
-		    u64 *va, bool uvm, u32 h_dma, u32 h_memory);
-/* Maps that begin in [va, va + bytes); MAP_MEMORY_DMA's of @h_dma or UVM's. */
-unsigned int sim_vaspace_unmap(struct sim_vaspace *vaspace, u64 va, u64 bytes, bool uvm, u32 h_dma);
-void sim_vaspace_unmap_uvm(struct sim_vaspace *vaspace);
-void sim_vaspace_unmap_memory(struct sim_vaspace *vaspace, struct sim_memory *memory,
-			      u32 h_memory);
+/* Owns @map->memory once more. NV_ERR_UVM_ADDRESS_IN_USE when something lies there. */
+u32 sim_vaspace_map(struct sim_vaspace *vaspace, const struct sim_va_map *map);
+/* Maps that lie within [va, last], of UVM or of @h_client's MAP_MEMORY_DMA; the count. */
+unsigned int sim_vaspace_unmap(struct sim_vaspace *vaspace, u64 va, u64 last, bool uvm,
+			       u32 h_client, u32 h_dma);
+/* MAP_MEMORY_DMA's maps that name a handle, in every space. */
+void sim_vaspaces_forget(u32 h_client, u32 handle);
 u64 sim_vaspace_reserve(struct sim_vaspace *vaspace, u64 bytes, u64 alignment);
+
+struct sim_virtual { /* object->core of classes 0x70 and 0x50a0 */
+	u64 base, bytes; /* 0, 0: the whole space */
+};
+extern const struct sim_class sim_virtual_classes[];
+extern const size_t sim_virtual_class_count;
 
 struct sim_dma_args { /* NVOS46 and NVOS47 of any version */
 	u32 h_client, h_device, h_dma, h_memory, flags;

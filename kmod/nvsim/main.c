@@ -47,13 +47,23 @@ static void nothing(void)
 {
 }
 
+const struct nvabi_version *sim_abi;
+
 static int check(void)
 {
+	char known[128];
+
 	if (!sim_params.cards || sim_params.cards > SIM_MAX_CARDS)
 		return -EINVAL;
 	if (sim_params.memory_mib <= sim_params.reserved_mib || sim_params.memory_mib > SIM_MIB(16))
 		return -EINVAL;
-	return sim_version_parse(sim_params.version);
+	sim_abi = nvabi_version_find(sim_params.version);
+	if (!sim_abi) {
+		nvabi_version_list(known, sizeof(known));
+		pr_err("nvsim: version %s is unknown; known are %s\n", sim_params.version, known);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 /* In the order of life: nodes come last, so that nobody meets half a driver. */

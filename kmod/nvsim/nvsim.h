@@ -31,6 +31,7 @@
 
 #include "nvabi/numbers.h"
 #include "nvabi/structs.h"
+#include "nvabi/versions.h"
 
 #define SIM_MAX_CARDS 8
 #define SIM_MIB(n)    ((u64)(n) << 20)
@@ -64,13 +65,8 @@ struct sim_params {
 
 extern struct sim_params sim_params;
 
-/* Numbers of the version string: branch 535, 261, 3. */
-struct sim_version {
-	u32 branch, minor, patch;
-};
-
-extern struct sim_version sim_version;
-bool sim_version_at_least(u32 branch, u32 minor, u32 patch);
+/* The driver this module pretends to be: sizes and habits of the version parameter. */
+extern const struct nvabi_version *sim_abi;
 
 /* ---- card.c: a simulated card ---- */
 
@@ -179,7 +175,7 @@ int sim_memory_write(struct sim_memory *memory, u64 offset, const void *from, si
 
 struct sim_class {
 	u32 id;
-	u32 params_size; /* at most this is copied in and out; 0: no parameters */
+	u32 params_size; /* 0: as nvabi/classes.h says */
 	u32 flags; /* SIM_CLASS_* */
 	/* Object is linked and has its card; @params is a kernel copy (NULL when the caller
 	 * gave none), copied back when it succeeds. Called with sim_rm_lock for writing. */
@@ -195,7 +191,8 @@ struct sim_class {
 #define SIM_CLASS_ON_SUBDEV   0x40
 #define SIM_CLASS_ON_CHANNEL  0x80
 #define SIM_CLASS_ON_GROUP    0x100
-#define SIM_CLASS_ON_ANY      0x1f0
+#define SIM_CLASS_ON_OTHER    0x400
+#define SIM_CLASS_ON_ANY      0x5f0
 #define SIM_CLASS_DUP         0x200 /* RM_DUP_OBJECT works */
 
 const struct sim_class *sim_class_find(u32 id);
@@ -284,7 +281,7 @@ const struct sim_ctrl *sim_ctrl_find(u32 cmd);
 /* Whether the command belongs to this object's class; else 0x56. */
 bool sim_ctrl_fits(const struct sim_ctrl *ctrl, const struct sim_object *object);
 
-/* Handlers in the core that the control tables name (export.c, event.c). */
+/* Handlers in the core that the control tables name; all want SIM_CTRL_WRITE. */
 u32 sim_export_to_fd(struct sim_call *call, struct sim_object *object, void *params); /* 0x3d05 */
 u32 sim_import_from_fd(struct sim_call *call, struct sim_object *object, void *params); /* 0x3d06 */
 u32 sim_export_info(struct sim_call *call, struct sim_object *object, void *params); /* 0x3d08 */
@@ -331,11 +328,12 @@ struct sim_va_map {
 	struct sim_memory *memory; /* owned; NULL: sparse */
 	u64 offset; /* into memory */
 	bool uvm; /* made by UVM, not by MAP_MEMORY_DMA */
-	u32 h_dma; /* MAP_MEMORY_DMA: virtual object named */
+	u32 h_client, h_dma, h_memory; /* MAP_MEMORY_DMA: what the caller named */
 };
 
 struct sim_vaspace {
 	struct kref ref;
+	struct list_head link; /* all of them; a lock of vaspace.c */
 	struct sim_card *card;
 	struct rw_semaphore lock; /* maps, uvm */
 	struct rb_root_cached maps;
@@ -412,7 +410,8 @@ struct sim_map_context { /* what RM_MAP_MEMORY left for mmap; file lock */
 struct sim_file {
 	struct sim_card *card; /* NULL: control */
 	struct file *filp; /* not counted; valid until release */
-	struct file *tied; /* control file of REGISTER_FD; counted; set once */
+	struct file *tied; /* control file of REGISTER_FD; counted; set once under lock */
+	struct sim_file *ctl; /* its private data as found then; NULL: not tied */
 	unsigned long attached; /* cards of ATTACH_GPUS_TO_FD, a bit each; lock */
 	bool was_attached; /* only once; lock */
 	struct address_space mapping; /* own, so that mappings of one file can be zapped */
