@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Controls of the client's root object: the system, which cards there are, what they are called. */
+
+#include <linux/uuid.h>
+
+#include "nvsim/ctrl.h"
+
+#define NO_ID	  0xffffffffu
+#define SLOTS	  32
+#define CHANGE	  36102180 /* change list number: any number will do */
+#define TITLE	  "nvsim simulated driver"
+
+/* ---- versions ---- */
+
+static u32 build_version(struct sim_call *call, struct sim_object *object, void *params)
+{
+	struct nv0000_build_version *p = params;
+	const char *texts[] = { sim_params.version, sim_params.version, TITLE };
+	u64 to[] = { p->driver_version, p->version, p->title };
+	u32 status;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (strlen(texts[i]) + 1 > p->string_bytes)
+			return NV_ERR_INVALID_ARGUMENT;
+		status = sim_copy_out(call, to[i], texts[i], strlen(texts[i]) + 1);
+		if (status != NV_OK)
+			return status;
+	}
+	p->changelist = CHANGE;
+	p->official_changelist = CHANGE;
+	return NV_OK;
+}
+
+/* The strings are longer from 570 on: the numbers stand at the end in every version. */
+static u32 build_version_v2(struct sim_call *call, struct sim_object *object, void *params)
+{
+	struct nv0000_build_version_v2 *p = params;
+
+	strscpy(p->driver_version, sim_params.version, sizeof(p->driver_version));
+	strscpy(p->version, sim_params.version, sizeof(p->version));
+	strscpy(p->title, TITLE, sizeof(p->title));
+	p->changelist = CHANGE;
+	p->official_changelist = CHANGE;
+	return NV_OK;
+}
+
+/* ---- which cards ---- */
+
+static void list_cards(u32 *ids, bool attached_only)
+{
+	struct sim_card *card;
+	unsigned int i, n = 0;
+
+	memset(ids, 0xff, SLOTS * sizeof(*ids));
+	sim_for_each_card(card, i)
+		if (!attached_only || !READ_ONCE(card->lost))
+			ids[n++] = card->gpu_id;
+}
+
+static u32 probed_ids(struct sim_call *call, struct sim_object *object, void *params)
+{
+	u32 *ids = params;
+
+	list_cards(ids, false);
+	memset(ids + SLOTS, 0xff, SLOTS * sizeof(*ids)); /* excluded ones */
+	return NV_OK;
+}
+
+static u32 attached_ids(struct sim_call *call, struct sim_object *object, void *params)
+{
+	list_cards(params, true);
+	return NV_OK;
+}
+
+/* Cards here are always up: attaching is only a check of the name. */
+static u32 attach_ids(struct sim_call *call, struct sim_object *object, void *params)
+{
+	u32 *ids = params, *failed = ids + SLOTS;
+	unsigned int i;
+
+	*failed = NO_ID;
+	for (i = 0; i < SLOTS && ids[i] != NO_ID && ids[i] != 0xffff; i++) {
+		struct sim_card *card = sim_card_by_gpu_id(ids[i]);
+
+		if (!card || READ_ONCE(card->lost)) {
+			*failed = ids[i];
+			return card ? NV_ERR_GPU_IS_LOST : NV_ERR_INVALID_ARGUMENT;
+		}
+	}
+	return NV_OK;
+}
+
+static u32 async_attach_id(struct sim_call *call, struct sim_object *object, void *params)
+{
+	u32 *id = params;
+
+	return sim_card_by_gpu_id(*id) ? NV_OK : NV_ERR_INVALID_ARGUMENT;
+}
+
+static u32 device_ids(struct sim_call *call, struct sim_object *object, void *params)
+{
+	u32 *mask = params;
+	struct sim_card *card;
+	unsigned int i;
+
+	*mask = 0;
+	sim_for_each_card(card, i)
+		*mask |= BIT(i);
+	return NV_OK;
+}
+
+/* ---- one card ---- */
+
+static u32 id_info(struct sim_call *call, struct sim_object *object, void *params)
+{
+	struct nv0000_id_info *p = params;
+	struct sim_card *card = sim_card_by_gpu_id(p->gpu_id);
+
+	if (!card)
+		return NV_ERR_INVALID_ARGUMENT;
+	p->gpu_flags = 1; /* in use */
+	p->device_instance = card->index;
+	p->subdevice_instance = 0;
+	p->sli_status = 0;
+	p->board_id = card->gpu_id;
+	p->gpu_instance = card->index;
+	p->numa_id = -1;
+	if (p->name)
+		return sim_copy_out(call, p->name, card->model->short_name,
+				    strlen(card->model->short_name) + 1);
+	return NV_OK;
+}
+
+static u32 id_info_v2(struct sim_call *call, struct sim_object *object, void *params)
+{
+	struct nv0000_id_info_v2 *p = params;
+	struct sim_card *card = sim_card_by_gpu_id(p->gpu_id);
+
+	if (!card)
+		return NV_ERR_INVALID_ARGUMENT;
+	p->gpu_flags = 1;
+	p->device_instance = card->index;
+	p->subdevice_instance = 0;
+	p->sli_status = 0;
+	p->board_id = card->gpu_id;
+	p->gpu_instance = card->index;
+	p->numa_id = -1;
+	return NV_OK;
+}
+
+static u32 pci_info(struct sim_call *call, struct sim_object *object, void *params)
+{
+	struct nv0000_pci_info *p = params;
+	struct sim_card *card = sim_card_by_gpu_id(p->gpu_id);
+
+	if (!card)
+		return NV_ERR_INVALID_ARGUMENT;
+	p->domain = card->domain;
+	p->bus = card->bus;
+	p->slot = card->slot;
+	return NV_OK;
+}
+
+/* Both forms of a card's name, as flags ask. Returns the length, its end included. */
+static u32 uuid_text(const struct sim_card *card, u32 flags, u8 *to)
+{
+	if ((flags & 3) == NV2080_GPU_GID_FORMAT_BINARY) {
+		memcpy(to, card->uuid, sizeof(card->uuid));
+		return sizeof(card->uuid);
+	}
+	strscpy(to, card->uuid_text, 256);
+	return strlen(card->uuid_text) + 1;
+}
+
+static u32 uuid_from_id(struct sim_call *call, struct sim_object *object, void *params)
+{
+	struct nv0000_uuid_from_id *p = params;
+	struct sim_card *card = sim_card_by_gpu_id(p->gpu_id);
+
+	if (!card)
+		return NV_ERR_INVALID_ARGUMENT;
+	p->length = uuid_text(card, p->flags, p->uuid);
+	return NV_OK;
+}
+
+static struct sim_card *card_by_text(const u8 *text, u32 flags)
+{
+	struct sim_card *card;
+	unsigned int i;
+
+	if ((flags & 3) == NV2080_GPU_GID_FORMAT_BINARY)
+		return sim_card_by_uuid(text);
+	sim_for_each_card(card, i)
+		if (!strncmp(card->uuid_text, text, sizeof(card->uuid_text)))
+			return card;
+	return NULL;
+}
+
+static u32 uuid_info(struct sim_call *call, struct sim_object *object, void *params)
+{
+	struct nv0000_uuid_info *p = params;
+	struct sim_card *card = card_by_text(p->uuid, p->flags);
+
+	if (!card)
+		return NV_ERR_OBJECT_NOT_FOUND;
+	p->gpu_id = card->gpu_id;
+	p->device_instance = card->index;
+	p->subdevice_instance = 0;
+	return NV_OK;
+}
+
+static u32 drain_state(struct sim_call *call, struct sim_object *object, void *params)
+{
+	u32 *p = params; /* gpu id, state, flags */
+
+	if (!sim_card_by_gpu_id(p[0]))
+		return NV_ERR_INVALID_ARGUMENT;
+	p[1] = 0;
+	p[2] = 0;
+	return NV_OK;
+}
+
+/* ---- what this machine has not ---- */
+
+static u32 fabric_status(struct sim_call *call, struct sim_object *object, void *params)
+{
+	*(u32 *)params = NV0000_FABRIC_STATUS_SKIP;
+	return NV_OK;
+}
+
+static u32 none(struct sim_call *call, struct sim_object *object, void *params)
+{
+	*(u32 *)params = 0; /* a count or mask at the start */
+	return NV_OK;
+}
+
+static u32 cc_capabilities(struct sim_call *call, struct sim_object *object, void *params)
+{
+	memset(params, 0, 5);
+	return NV_OK;
+}
+
+static u32 accounting(struct sim_call *call, struct sim_object *object, void *params)
+{
+	return NV_ERR_NOT_SUPPORTED;
+}
+
+const struct sim_ctrl sim_ctrl_root[] = {
+	{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION, 40, 0, build_version },
+	{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION_V2, 776, 0, build_version_v2 },
+	{ NV0000_CTRL_SYSTEM_GET_FABRIC_STATUS, 4, 0, fabric_status },
+	{ NV0000_CTRL_GPU_GET_ATTACHED_IDS, 128, 0, attached_ids },
+	{ NV0000_CTRL_GPU_GET_ID_INFO, 40, 0, id_info },
+	{ NV0000_CTRL_GPU_GET_DEVICE_IDS, 4, 0, device_ids },
+	{ NV0000_CTRL_GPU_GET_ID_INFO_V2, 32, 0, id_info_v2 },
+	{ NV0000_CTRL_GPU_GET_PROBED_IDS, 256, 0, probed_ids },
+	{ NV0000_CTRL_GPU_ATTACH_IDS, 132, 0, attach_ids },
+	{ NV0000_CTRL_GPU_DETACH_IDS, 128, 0, sim_ctrl_accept },
+	{ NV0000_CTRL_GPU_GET_PCI_INFO, 12, 0, pci_info },
+	{ NV0000_CTRL_GPU_GET_UUID_INFO, 272, 0, uuid_info },
+	{ NV0000_CTRL_GPU_GET_UUID_FROM_GPU_ID, 268, 0, uuid_from_id },
+	{ NV0000_CTRL_GPU_QUERY_DRAIN_STATE, 12, 0, drain_state },
+	{ NV0000_CTRL_GPU_GET_MEMOP_ENABLE, 4, 0, none },
+	{ NV0000_CTRL_GPU_ASYNC_ATTACH_ID, 4, 0, async_attach_id },
+	{ NV0000_CTRL_SYNC_GPU_BOOST_GROUP_INFO, 2244, 0, none },
+	{ NV0000_CTRL_GPUACCT_FAMILY + 1, 12, 0, accounting },
+	{ NV0000_CTRL_GPUACCT_FAMILY + 2, 12, 0, accounting },
+	{ NV0000_CTRL_GPUACCT_FAMILY + 3, 0, SIM_CTRL_ANYSIZE, accounting },
+	{ NV0000_CTRL_GPUACCT_FAMILY + 4, 0, SIM_CTRL_ANYSIZE, accounting },
+	{ NV0000_CTRL_GPUACCT_FAMILY + 5, 0, SIM_CTRL_ANYSIZE, accounting },
+	{ NVCB33_CTRL_SYSTEM_GET_CAPABILITIES, 5, 0, cc_capabilities },
+};
+const size_t sim_ctrl_root_count = ARRAY_SIZE(sim_ctrl_root);
