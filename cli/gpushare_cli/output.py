@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import click
 
@@ -18,6 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 # wide enough for any table: a pipe must get whole lines
 _PIPE_COLUMNS = 1000
+STORED_ONLY: Final = "*"
 
 
 def output_option(command: Command) -> Command:
@@ -84,7 +85,7 @@ def nested(item: JsonObject, key: str) -> JsonObject:
 
 
 def compute(share: JsonObject) -> str:
-    """Policy and percentages of a share, and whether they are kept."""
+    """Policy and percentages of a share; a star if they are only stored."""
     settings = nested(share, "compute")
     policy = text(settings, "policy")
     low, high = number(settings, "min_permille"), number(settings, "max_permille")
@@ -92,4 +93,4 @@ def compute(share: JsonObject) -> str:
         "fixed": f" {format_percent(low)}",
         "burst": f" {format_percent(low)}-{format_percent(high)}",
     }.get(policy, "")
-    return f"{policy}{part}" + ("" if settings.get("enforced") else " (not enforced yet)")
+    return f"{policy}{part}" + ("" if settings.get("enforced") else STORED_ONLY)

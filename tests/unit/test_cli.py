@@ -73,7 +73,8 @@ def test_a_tenant_from_create_to_delete(gpushare: Run, kernel: FakeKernel) -> No
     made = gpushare("create", "a", "--memory", "2GiB", "--compute", "30%")
     assert (made.status, made.err) == (0, "")
     assert cells(made)[:3] == ["a", "0", "2GiB"]
-    assert "fixed 30% (not enforced yet)" in made.out
+    assert cells(made)[6] == "fixed 30%*"
+    assert made.out.endswith("* stored, not enforced yet\n")
 
     kernel.charge("a", A, 512 * MIB)
     listed = gpushare("list")
@@ -95,6 +96,12 @@ def test_json_is_what_the_daemon_says(gpushare: Run, client: Client) -> None:
     assert changed == client.tenant("a")
     assert json.loads(gpushare("gpu", "list", "-o", "json").out) == client.cards()
     assert json.loads(gpushare("info", "-o", "json").out) == client.info()
+
+
+def test_a_usual_list_fits_a_terminal(gpushare: Run, kernel: FakeKernel) -> None:
+    gpushare("create", "batch", "--memory", "2.5GiB")
+    kernel.charge("batch", A, 2047 * MIB + 1)
+    assert max(len(line.rstrip()) for line in gpushare("list").out.splitlines()) <= 80
 
 
 def test_show_has_nodes_and_processes(gpushare: Run, kernel: FakeKernel) -> None:

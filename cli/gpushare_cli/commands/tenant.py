@@ -12,6 +12,7 @@ from gpushare.client import Client, JsonObject
 from gpushare.compute import PRIORITY_MAX, WEIGHT_DEFAULT, WEIGHT_MAX, Policy
 from gpushare.names import parse_name
 from gpushare_cli.output import (
+    STORED_ONLY,
     compute,
     items,
     number,
@@ -152,6 +153,8 @@ def _print_tenants(tenants: list[JsonObject], output: str, *, single: bool = Fal
         for share in items(tenant, "shares")
     ]
     print_table(columns, rows)
+    if any(STORED_ONLY in cell for row in rows for cell in row):
+        click.echo(f"{STORED_ONLY} stored, not enforced yet")
 
 
 def _print_facts(tenant: JsonObject) -> None:
