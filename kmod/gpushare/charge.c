@@ -18,8 +18,10 @@ bool gsh_share_reserve(struct gsh_share *share, u64 bytes)
 {
 	bool ok;
 
+	/* Only asks first: one request may try several times before it is refused. */
 	spin_lock(&share->lock);
-	ok = !gsh_account_reserve(&share->account, bytes);
+	ok = gsh_account_fits(&share->account, bytes) &&
+	     !gsh_account_reserve(&share->account, bytes);
 	spin_unlock(&share->lock);
 	return ok;
 }
@@ -76,7 +78,8 @@ bool gsh_share_set_managed(struct gsh_share *share, u64 from, u64 to)
 
 	spin_lock(&share->lock);
 	if (to > from) {
-		ok = !gsh_account_reserve(&share->account, to - from);
+		ok = gsh_account_fits(&share->account, to - from) &&
+		     !gsh_account_reserve(&share->account, to - from);
 		if (ok)
 			gsh_account_settle(&share->account, GSH_CHARGE_MANAGED, to - from,
 					   to - from);
@@ -91,6 +94,9 @@ bool gsh_share_set_managed(struct gsh_share *share, u64 from, u64 to)
 
 void gsh_share_refused(struct gsh_share *share, u64 bytes)
 {
+	spin_lock(&share->lock);
+	share->account.refusals++;
+	spin_unlock(&share->lock);
 	atomic64_inc(&share->tenant->stats.refused_quota);
 	gsh_event(GPUSHARE_EVENT_TYPE_QUOTA_REFUSED, share->tenant, share->card, bytes,
 		  "allocation refused: it would pass the quota");
