@@ -18,8 +18,8 @@ static const struct {
 	const struct sim_ctrl *rows;
 	const size_t *count;
 } tables[] = {
-	TABLE(root), TABLE(memory), TABLE(device), TABLE(gpu),	TABLE(process),
-	TABLE(fb),   TABLE(bus),    TABLE(gr),	   TABLE(perf), TABLE(fifo),
+	TABLE(root), TABLE(memory), TABLE(device), TABLE(gpu),  TABLE(process),
+	TABLE(fb),   TABLE(bus),    TABLE(gr),     TABLE(perf), TABLE(fifo),
 };
 
 static int compare(const void *a, const void *b)
@@ -138,8 +138,8 @@ u32 sim_ctrl_accept(struct sim_call *call, struct sim_object *object, void *para
 	return NV_OK;
 }
 
-u32 sim_ctrl_info_pairs(struct sim_object *object, u32 count, u32 most,
-			struct nv_info_pair *pairs, sim_info_value value)
+u32 sim_ctrl_info_pairs(struct sim_object *object, u32 count, u32 most, struct nv_info_pair *pairs,
+			sim_info_value value)
 {
 	u32 i, status;
 

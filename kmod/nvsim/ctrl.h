@@ -11,8 +11,8 @@
 #include "nvsim/nvsim.h"
 #include "nvabi/controls.h"
 
-#define SIM_CTRL_TABLE(name)                                                                       \
-	extern const struct sim_ctrl sim_ctrl_##name[];                                            \
+#define SIM_CTRL_TABLE(name)                            \
+	extern const struct sim_ctrl sim_ctrl_##name[]; \
 	extern const size_t sim_ctrl_##name##_count
 
 SIM_CTRL_TABLE(root); /* 0x0000: system, cards, client */
@@ -33,8 +33,8 @@ u32 sim_ctrl_accept(struct sim_call *call, struct sim_object *object, void *para
 typedef u32 (*sim_info_value)(struct sim_object *object, u32 index, u32 *value);
 u32 sim_ctrl_info_list(struct sim_call *call, struct sim_object *object, u32 count, u32 most,
 		       u64 list, sim_info_value value);
-u32 sim_ctrl_info_pairs(struct sim_object *object, u32 count, u32 most,
-			struct nv_info_pair *pairs, sim_info_value value);
+u32 sim_ctrl_info_pairs(struct sim_object *object, u32 count, u32 most, struct nv_info_pair *pairs,
+			sim_info_value value);
 /* A table of capability bytes by pointer. */
 u32 sim_ctrl_caps(struct sim_call *call, const struct nv_list_pointer *p, const u8 *caps,
 		  u32 bytes);

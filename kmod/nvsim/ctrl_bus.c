@@ -3,12 +3,13 @@
 
 #include "nvsim/ctrl.h"
 
-#define NVIDIA_VENDOR  0x10de
-#define PCI_EXPRESS    3
-#define LINK_CAPS      0x00477104 /* Gen 4, 16 lanes: PCI Express link capabilities register */
-#define LINK_STATUS    0x11040000 /* 16 lanes at Gen 4, in the upper half as in the register */
-#define GEN_INFO       0x00033333 /* generation less one: maximal, present, of card and port */
-#define GART_MIB       0x1000000
+#define NVIDIA_VENDOR 0x10de
+#define PCI_EXPRESS   3
+/* ctrl2080bus.h: speed 3:0, lanes 9:4; generation less one at 15:12, 19:16 and 23:20 */
+#define GEN_INFO    0x00333000 /* 4: of the link, at present, of the card */
+#define LINK_CAPS   (GEN_INFO | 0x104) /* and 16 lanes */
+#define LINK_STATUS 0x11040000 /* the same now, in the upper half as in the register */
+#define GART_MIB    0x1000000
 
 static u32 pci_info(struct sim_call *call, struct sim_object *object, void *params)
 {

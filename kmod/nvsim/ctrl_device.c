@@ -62,6 +62,19 @@ static u32 zero_byte(struct sim_call *call, struct sim_object *object, void *par
 	return NV_OK;
 }
 
+static u32 persistence(struct sim_call *call, struct sim_object *object, void *params)
+{
+	*(u32 *)params = NV0080_PERSISTENCE_DISABLED;
+	return NV_OK;
+}
+
+/* A card without a display: no heads, no connectors. */
+static u32 display_none(struct sim_call *call, struct sim_object *object, void *params)
+{
+	memset((u32 *)params + 1, 0, 2 * sizeof(u32));
+	return NV_OK;
+}
+
 /* Capability bits name workarounds of old chips for the most part: none here. */
 static const u8 no_caps[NV0080_GR_CAPS_BYTES];
 
@@ -120,8 +133,8 @@ static u32 channel_list(struct sim_call *call, struct sim_object *object, void *
 	if (p->count > CHANNELS_MAX)
 		return NV_ERR_INVALID_ARGUMENT;
 	for (i = 0; i < p->count; i++) {
-		status = channel_number(call, object, p->handles + i * 4ULL,
-					p->channels + i * 4ULL);
+		status =
+			channel_number(call, object, p->handles + i * 4ULL, p->channels + i * 4ULL);
 		if (status != NV_OK)
 			return status;
 	}
@@ -132,6 +145,9 @@ const struct sim_ctrl sim_ctrl_device[] = {
 	{ NV0080_CTRL_GPU_GET_CLASSLIST, 16, 0, class_list },
 	{ NV0080_CTRL_GPU_GET_CLASSLIST_V2, 644, 0, class_list_v2 },
 	{ NV0080_CTRL_GPU_GET_NUM_SUBDEVICES, 4, 0, one },
+	{ NV0073_CTRL_SYSTEM_GET_NUM_HEADS, 12, 0, display_none },
+	{ NV0073_CTRL_SYSTEM_GET_SUPPORTED, 12, 0, display_none },
+	{ NV0080_CTRL_GPU_QUERY_PERSISTENCE, 4, 0, persistence },
 	{ NV0080_CTRL_GPU_GET_VIRTUALIZATION_MODE, 4, 0, zero },
 	{ NV0080_CTRL_GPU_GET_VGX_CAPS, 1, 0, zero_byte },
 	{ NV0080_CTRL_GPU_GET_BRAND_CAPS, 4, 0, zero },

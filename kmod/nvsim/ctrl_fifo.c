@@ -8,7 +8,7 @@
 #include "nvsim/ctrl.h"
 #include "nvsim/exec.h"
 
-#define PREEMPT_MAX_US	  1000000
+#define PREEMPT_MAX_US    1000000
 #define INTERLEAVE_LEVELS 3
 
 static struct sim_exec *exec_of(const struct sim_object *object)

@@ -6,8 +6,8 @@
 #include "nvsim/ctrl.h"
 #include "nvsim/exec.h"
 
-#define ENGINES_MAX	 62
-#define GPU_INFO_MAX	 64
+#define ENGINES_MAX      62
+#define GPU_INFO_MAX     64
 #define CORRELATIONS_MAX 16
 
 static u32 gpu_info_value(struct sim_object *object, u32 index, u32 *value)

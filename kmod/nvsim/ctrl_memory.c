@@ -54,8 +54,8 @@ static u32 surface_info(struct sim_call *call, struct sim_object *object, void *
 {
 	struct nv0041_surface_info *p = params;
 
-	return sim_ctrl_info_list(call, object, p->surface_info_list_size, 16,
-				  p->surface_info_list, surface_value);
+	return sim_ctrl_info_list(call, object, p->surface_info_list_size, 16, p->surface_info_list,
+				  surface_value);
 }
 
 static u32 page_size(struct sim_call *call, struct sim_object *object, void *params)

@@ -7,8 +7,8 @@
 #include "nvsim/ctrl.h"
 #include "nvsim/exec.h"
 
-#define CLOCK_DOMAINS	 0x17 /* bits 0 and 2 are looked at */
-#define CODEC_PERIOD_US	 100000
+#define CLOCK_DOMAINS    0x17 /* bits 0 and 2 are looked at */
+#define CODEC_PERIOD_US  100000
 #define FULL_PERFORMANCE 1 /* shown as P0 */
 
 static u32 card_percent(struct sim_card *card)

@@ -5,10 +5,10 @@
 
 #include "nvsim/ctrl.h"
 
-#define NO_ID	  0xffffffffu
-#define SLOTS	  32
-#define CHANGE	  36102180 /* change list number: any number will do */
-#define TITLE	  "nvsim simulated driver"
+#define NO_ID  0xffffffffu
+#define SLOTS  32
+#define CHANGE 36102180 /* change list number: any number will do */
+#define TITLE  "nvsim simulated driver"
 
 /* ---- versions ---- */
 

@@ -52,10 +52,10 @@ struct sim_share { /* object->exec of class 0x9067 */
 	struct sim_vaspace *vaspace; /* referenced */
 };
 
-#define SIM_HOST_WORDS	  (NVC56F_HOST_LIMIT / 4)
+#define SIM_HOST_WORDS    (NVC56F_HOST_LIMIT / 4)
 #define SIM_COMPUTE_WORDS (0x1c00 / 4)
-#define SIM_COPY_WORDS	  (0x800 / 4)
-#define SIM_FETCH_WORDS	  256
+#define SIM_COPY_WORDS    (0x800 / 4)
+#define SIM_FETCH_WORDS   256
 
 struct sim_push { /* where in the push buffer a channel stands */
 	u64 va; /* next word */

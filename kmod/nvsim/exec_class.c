@@ -7,7 +7,7 @@
 
 #include "nvsim/exec.h"
 
-#define TIMESLICE_US 1024 /* of a new group */
+#define TIMESLICE_US  1024 /* of a new group */
 #define IDLE_CHECK_US 200
 
 /* ---- groups ---- */
@@ -265,17 +265,23 @@ u32 sim_channel_idle(struct sim_object *object, u32 timeout_us)
 
 /* ---- the classes ---- */
 
-#define CHANNEL(number)                                                                \
-	{ .id = (number), .flags = SIM_CLASS_ON_DEVICE | SIM_CLASS_ON_GROUP,           \
-	  .construct = channel_construct, .destruct = channel_destruct }
+#define CHANNEL(number)                                      \
+	{ .id = (number),                                    \
+	  .flags = SIM_CLASS_ON_DEVICE | SIM_CLASS_ON_GROUP, \
+	  .construct = channel_construct,                    \
+	  .destruct = channel_destruct }
 /* An engine object is no more than a name on a channel. */
 #define ENGINE(number) { .id = (number), .flags = SIM_CLASS_ON_CHANNEL }
 
 static const struct sim_class classes[] = {
-	{ .id = KEPLER_CHANNEL_GROUP_A, .flags = SIM_CLASS_ON_DEVICE,
-	  .construct = group_construct, .destruct = group_destruct },
-	{ .id = FERMI_CONTEXT_SHARE_A, .flags = SIM_CLASS_ON_GROUP,
-	  .construct = share_construct, .destruct = share_destruct },
+	{ .id = KEPLER_CHANNEL_GROUP_A,
+	  .flags = SIM_CLASS_ON_DEVICE,
+	  .construct = group_construct,
+	  .destruct = group_destruct },
+	{ .id = FERMI_CONTEXT_SHARE_A,
+	  .flags = SIM_CLASS_ON_GROUP,
+	  .construct = share_construct,
+	  .destruct = share_destruct },
 	CHANNEL(VOLTA_CHANNEL_GPFIFO_A),
 	CHANNEL(TURING_CHANNEL_GPFIFO_A),
 	CHANNEL(AMPERE_CHANNEL_GPFIFO_A),

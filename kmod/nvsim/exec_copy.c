@@ -59,8 +59,7 @@ static void job_places(struct sim_channel *channel, struct sim_copy_job *job)
 					&job->src_pitch);
 	if (!(job->launch & NVC7B5_LAUNCH_DST_PITCH))
 		job->dst = block_linear(channel, NVC7B5_DST_BLOCK_SIZE, job->dst,
-					element_bytes(channel, job->launch, true),
-					&job->dst_pitch);
+					element_bytes(channel, job->launch, true), &job->dst_pitch);
 }
 
 /* ---- plain copies ---- */
@@ -126,8 +125,8 @@ static void remap_element(const struct sim_channel *channel, u32 remap, u8 *dst,
 		if (from < NVC7B5_REMAP_CONST_A_SELECTED)
 			memcpy(dst + i * size, src + from * size, size);
 		else if (from < NVC7B5_REMAP_NO_WRITE)
-			memcpy(dst + i * size,
-			       from == NVC7B5_REMAP_CONST_A_SELECTED ? &a : &b, size);
+			memcpy(dst + i * size, from == NVC7B5_REMAP_CONST_A_SELECTED ? &a : &b,
+			       size);
 	}
 }
 
@@ -271,9 +270,8 @@ static enum sim_step job_begin(struct sim_channel *channel, u32 launch)
 		if (launch & (NVC7B5_LAUNCH_SRC_PHYSICAL | NVC7B5_LAUNCH_DST_PHYSICAL))
 			return sim_channel_fault(channel, NV_XID_PUSHBUFFER);
 		job->line_bytes = reg(channel, NVC7B5_LINE_LENGTH_IN);
-		job->lines = launch & NVC7B5_LAUNCH_MULTI_LINE ?
-				     reg(channel, NVC7B5_LINE_COUNT) :
-				     1;
+		job->lines = launch & NVC7B5_LAUNCH_MULTI_LINE ? reg(channel, NVC7B5_LINE_COUNT) :
+								 1;
 		if (!job->line_bytes)
 			job->lines = 0;
 		job_places(channel, job);

@@ -23,7 +23,7 @@ static bool acquired(u32 operation, u64 value, u64 payload, bool is_64)
 	case NVC56F_SEM_OP_ACQ_AND:
 		return value & payload;
 	case NVC56F_SEM_OP_ACQ_NOR:
-		return is_64 ? ~(value | payload) : (u32)~(value | payload);
+		return is_64 ? ~(value | payload) : (u32) ~(value | payload);
 	default:
 		return true;
 	}
@@ -43,7 +43,8 @@ static enum sim_step acquire(struct sim_channel *channel, u64 va, u32 operation,
 static enum sim_step semaphore(struct sim_channel *channel, u32 data)
 {
 	const u32 *host = channel->host;
-	u64 va = sim_pair(host[NVC56F_SEM_ADDR_HI / 4] & 0x1ffff, host[NVC56F_SEM_ADDR_LO / 4] & ~3u);
+	u64 va = sim_pair(host[NVC56F_SEM_ADDR_HI / 4] & 0x1ffff,
+			  host[NVC56F_SEM_ADDR_LO / 4] & ~3u);
 	bool is_64 = data & NVC56F_SEM_64BIT;
 	u64 payload = sim_pair(is_64 ? host[NVC56F_SEM_PAYLOAD_HI / 4] : 0,
 			       host[NVC56F_SEM_PAYLOAD_LO / 4]);
@@ -69,7 +70,8 @@ static enum sim_step old_semaphore(struct sim_channel *channel, u32 data)
 {
 	const u32 *host = channel->host;
 	struct sim_report report = {
-		.va = sim_pair(host[NVC56F_SEMAPHOREA / 4] & 0xff, host[NVC56F_SEMAPHOREB / 4] & ~3u),
+		.va = sim_pair(host[NVC56F_SEMAPHOREA / 4] & 0xff,
+			       host[NVC56F_SEMAPHOREB / 4] & ~3u),
 		.payload = host[NVC56F_SEMAPHOREC / 4],
 		.structure = data & NVC56F_SEMD_ONE_WORD ? NV_STRUCTURE_ONE_WORD :
 							   NV_STRUCTURE_FOUR_WORDS,
@@ -81,7 +83,8 @@ static enum sim_step old_semaphore(struct sim_channel *channel, u32 data)
 	case NVC56F_SEMD_ACQUIRE:
 		return acquire(channel, report.va, NVC56F_SEM_OP_ACQUIRE, report.payload, false);
 	case NVC56F_SEMD_ACQ_GEQ:
-		return acquire(channel, report.va, NVC56F_SEM_OP_ACQ_CIRC_GEQ, report.payload, false);
+		return acquire(channel, report.va, NVC56F_SEM_OP_ACQ_CIRC_GEQ, report.payload,
+			       false);
 	case NVC56F_SEMD_ACQ_AND:
 		return acquire(channel, report.va, NVC56F_SEM_OP_ACQ_AND, report.payload, false);
 	default:

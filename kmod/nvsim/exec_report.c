@@ -13,8 +13,7 @@ enum sim_step sim_channel_read(struct sim_channel *channel, u64 va, void *to, si
 	return SIM_STEP_DONE;
 }
 
-enum sim_step sim_channel_write(struct sim_channel *channel, u64 va, const void *from,
-				size_t bytes)
+enum sim_step sim_channel_write(struct sim_channel *channel, u64 va, const void *from, size_t bytes)
 {
 	if (sim_va_write(channel->vaspace, va, from, bytes, &channel->fault_va))
 		return sim_channel_fault(channel, NV_XID_FIFO_MMU_FAULT);

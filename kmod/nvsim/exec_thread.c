@@ -9,9 +9,9 @@
 
 #include "nvsim/exec.h"
 
-#define SLEEP_MIN_US 50 /* after work, and while something waits on a semaphore */
-#define SLEEP_MAX_US 4000 /* after long silence */
-#define STALL_MAX_US 500 /* longest sleep while a channel is in the middle of something */
+#define SLEEP_MIN_US   50 /* after work, and while something waits on a semaphore */
+#define SLEEP_MAX_US   4000 /* after long silence */
+#define STALL_MAX_US   500 /* longest sleep while a channel is in the middle of something */
 #define LOAD_WINDOW_NS (NSEC_PER_SEC / 6)
 
 static u64 time_base_ns;
@@ -125,12 +125,13 @@ static int channels_show(struct seq_file *seq, void *unused)
 	mutex_lock(&exec->lock);
 	seq_printf(seq, "busy_ns %llu\n", exec->busy_ns);
 	list_for_each_entry(ch, &exec->channels, link)
-		seq_printf(seq,
-			   "channel %u client 0x%x handle 0x%x scheduled %d disabled %d stopped %d xid %u fault 0x%llx get %u put %u entries %llu launches %llu copied %llu busy_ns %llu method 0x%x/%u\n",
-			   ch->id, ch->object->client->handle, ch->object->handle, ch->scheduled,
-			   ch->disabled, ch->stopped, ch->xid, ch->fault_va, ch->at,
-			   READ_ONCE(*ch->put), ch->entries_done, ch->launches, ch->copied_bytes,
-			   ch->busy_ns, ch->push.method, ch->push.subchannel);
+		seq_printf(
+			seq,
+			"channel %u client 0x%x handle 0x%x scheduled %d disabled %d stopped %d xid %u fault 0x%llx get %u put %u entries %llu launches %llu copied %llu busy_ns %llu method 0x%x/%u\n",
+			ch->id, ch->object->client->handle, ch->object->handle, ch->scheduled,
+			ch->disabled, ch->stopped, ch->xid, ch->fault_va, ch->at,
+			READ_ONCE(*ch->put), ch->entries_done, ch->launches, ch->copied_bytes,
+			ch->busy_ns, ch->push.method, ch->push.subchannel);
 	mutex_unlock(&exec->lock);
 	return 0;
 }
