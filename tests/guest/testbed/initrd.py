@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import os
 import shutil
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from .errors import TestbedError
 DRIVERS = ("virtio_pci", "virtio_console", "nfit", "nd_pmem")
 TREE = ("daemon", "cli", "tests", "udev", "packaging", "kmod", "pyproject.toml")
 SKIPPED = ("__pycache__", "node_modules")
-LAUNCHERS = {"gpushare": "gpushare_cli", "gpushared": "gpushared"}
 KEPT = 16
 
 
@@ -92,9 +92,9 @@ def tree() -> Path:
             path.write_bytes(content)
             path.chmod(modes[name])
         (folder / "bin").mkdir(parents=True, exist_ok=True)
-        for name, module in LAUNCHERS.items():
+        for name, text in _launchers().items():
             launcher = folder / "bin" / name
-            launcher.write_text(f'#!/bin/sh\nexec python3 -m {module} "$@"\n')
+            launcher.write_text(text)
             launcher.chmod(0o755)
         for name, program in programs.items():
             shutil.copy(program, folder / "bin" / name)
@@ -124,6 +124,19 @@ def tree() -> Path:
         ]:
             old.unlink(missing_ok=True)
     return done
+
+
+def _launchers() -> dict[str, str]:
+    """What installing the project would put on PATH."""
+    project = tomllib.loads((paths.REPO / "pyproject.toml").read_text())["project"]
+    found = {}
+    for name, entry in project.get("scripts", {}).items():
+        module, _, function = entry.partition(":")
+        found[name] = (
+            "#!/usr/bin/python3\n"
+            f"import sys\n\nfrom {module} import {function}\n\nsys.exit({function}())\n"
+        )
+    return found
 
 
 def _tree_files() -> list[Path]:
