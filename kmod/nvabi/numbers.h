@@ -81,11 +81,14 @@
 #define NV_ERR_NOT_SUPPORTED		0x56
 #define NV_ERR_OBJECT_NOT_FOUND		0x57
 #define NV_ERR_OPERATING_SYSTEM		0x59
+#define NV_ERR_OTHER_DEVICE_FOUND	0x5a
 #define NV_ERR_OUT_OF_RANGE		0x5b
+#define NV_ERR_PAGE_TABLE_NOT_AVAIL	0x5d
 #define NV_ERR_STATE_IN_USE		0x63
 #define NV_ERR_TIMEOUT			0x65
 #define NV_ERR_UVM_ADDRESS_IN_USE	0x68
 #define NV_ERR_GENERIC			0xffff
+#define NV_WARN_NOTHING_TO_DO		0x10006
 
 /* Object classes: src/common/sdk/nvidia/inc/class */
 #define NV01_ROOT			0x0000
@@ -383,5 +386,8 @@
 #define UVM_DISCARD			0x50
 #define UVM_INIT_FLAG_DISABLE_HMM	0x1
 #define UVM_INIT_FLAG_MULTI_PROCESS	0x2
+#define UVM_MIGRATE_FLAG_ASYNC		0x1
+#define UVM_MIGRATE_FLAGS_ALL		0x7
+#define UVM_GPU_MAPPING_ATTRIBUTES_BYTES 36	/* uvm_types.h: a UUID first */
 
 #endif /* NVABI_NUMBERS_H */

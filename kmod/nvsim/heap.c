@@ -119,6 +119,16 @@ static void chunks_leave(struct sim_resident *resident, unsigned long first, uns
 		resident_leave(resident);
 }
 
+bool sim_resident_has(struct sim_resident *resident, struct sim_card *card, unsigned long chunk)
+{
+	bool has;
+
+	mutex_lock(&card->heap_lock);
+	has = resident->card == card && test_bit(chunk, resident->chunks);
+	mutex_unlock(&card->heap_lock);
+	return has;
+}
+
 /* One range is never on two cards at once: it leaves the other one whole. */
 u32 sim_resident_move(struct sim_resident *resident, struct sim_card *card, unsigned long first,
 		      unsigned long last)

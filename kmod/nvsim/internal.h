@@ -28,6 +28,7 @@ struct sim_resident { /* managed memory on a card: bookkeeping only; heap lock *
 #define SIM_CHUNK_BYTES SIM_MIB(2)
 int sim_resident_init(struct sim_resident *resident, u64 bytes);
 void sim_resident_destroy(struct sim_resident *resident);
+bool sim_resident_has(struct sim_resident *resident, struct sim_card *card, unsigned long chunk);
 /* Move chunks [first, last] to @card (NULL: off the card); evicts others for room. */
 u32 sim_resident_move(struct sim_resident *resident, struct sim_card *card, unsigned long first,
 		      unsigned long last);
@@ -173,8 +174,6 @@ extern struct class *sim_device_class;
 int sim_uvm_init(void);
 void sim_uvm_exit(void);
 struct page *sim_uvm_managed_page(struct sim_uvm_space *space, struct sim_card *card, u64 va);
-/* A GPU address space or card goes: forget it. */
-void sim_uvm_forget_vaspace(struct sim_uvm_space *space, struct sim_vaspace *vaspace);
 
 /* procfs.c, truth.c, fault.c, rm_ops.c */
 int sim_procfs_init(void);

@@ -5,6 +5,7 @@
  * mapping's operations read it from the mapping's file, as the driver's do (nv-mmap.c).
  */
 
+#include <linux/file.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 

@@ -15,7 +15,7 @@ struct stack { /* one a thread, as the driver wants it; nothing is in it here */
 	u32 magic;
 };
 
-#define STACK_MAGIC 0x5369536b
+#define SP_MAGIC 0x5369536b
 
 static int alloc_stack(void **sp)
 {
@@ -23,7 +23,7 @@ static int alloc_stack(void **sp)
 
 	if (!stack)
 		return -ENOMEM;
-	stack->magic = STACK_MAGIC;
+	stack->magic = SP_MAGIC;
 	*sp = stack;
 	return 0;
 }
@@ -33,7 +33,7 @@ static void free_stack(void *sp)
 	struct stack *stack = sp;
 
 	if (stack)
-		WARN_ON(stack->magic != STACK_MAGIC);
+		WARN_ON(stack->magic != SP_MAGIC);
 	kfree(stack);
 }
 

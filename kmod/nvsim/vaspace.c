@@ -207,7 +207,7 @@ struct page *sim_va_page(struct sim_vaspace *vaspace, u64 va)
 	return page;
 }
 
-static int va_copy(struct sim_vaspace *vaspace, u64 va, void *buffer, size_t bytes, bool write,
+static int copy_at(struct sim_vaspace *vaspace, u64 va, void *buffer, size_t bytes, bool write,
 		   u64 *fault_va)
 {
 	while (bytes) {
@@ -233,11 +233,11 @@ static int va_copy(struct sim_vaspace *vaspace, u64 va, void *buffer, size_t byt
 
 int sim_va_read(struct sim_vaspace *vaspace, u64 va, void *to, size_t bytes, u64 *fault_va)
 {
-	return va_copy(vaspace, va, to, bytes, false, fault_va);
+	return copy_at(vaspace, va, to, bytes, false, fault_va);
 }
 
 int sim_va_write(struct sim_vaspace *vaspace, u64 va, const void *from, size_t bytes,
 		 u64 *fault_va)
 {
-	return va_copy(vaspace, va, (void *)from, bytes, true, fault_va);
+	return copy_at(vaspace, va, (void *)from, bytes, true, fault_va);
 }
