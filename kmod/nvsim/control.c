@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 
 #include "nvsim/internal.h"
+#include "nvsim/refused.h"
 
 #define PARAMS_MAX SZ_1M
 
@@ -46,10 +47,14 @@ static u32 control_locked(struct sim_call *call, const struct nvos54 *p,
 		return NV_ERR_OBJECT_NOT_FOUND;
 	if (!card_is_there(object))
 		return NV_ERR_GPU_IS_LOST;
-	if (!ctrl || !sim_ctrl_fits(ctrl, object))
+	if (!ctrl || !sim_ctrl_fits(ctrl, object)) {
+		sim_refused(ctrl ? SIM_REFUSED_OBJECT : SIM_REFUSED_CONTROL, p->cmd, p->params_size);
 		return NV_ERR_NOT_SUPPORTED;
+	}
 	status = check_size(ctrl, p->params_size);
-	if (!status)
+	if (status)
+		sim_refused(SIM_REFUSED_SIZE, p->cmd, p->params_size);
+	else
 		status = check_rights(call, ctrl);
 	return status ?: ctrl->handle(call, object, params);
 }
