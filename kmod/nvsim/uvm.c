@@ -49,7 +49,7 @@ static struct sim_uvm_space *space_create(u64 flags, struct address_space *mappi
 	init_rwsem(&space->lock);
 	init_rwsem(&space->ranges_lock);
 	space->ranges = RB_ROOT_CACHED;
-	xa_init(&space->groups);
+	xa_init_flags(&space->groups, XA_FLAGS_ALLOC1);
 	if (!(flags & UVM_INIT_FLAG_MULTI_PROCESS)) {
 		space->mm = current->mm;
 		mmgrab(space->mm);
