@@ -122,6 +122,8 @@ static void flip_heap_step(struct attacker *a)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
+static const char *const heap_place_names[] = { "on the card", "PCI", "AGP", "any place" };
+
 /* Every place, without a race: what is not called card memory must not be card memory. */
 static void heap_places(struct race *r)
 {
@@ -132,7 +134,7 @@ static void heap_places(struct race *r)
 		rm_heap_request(&r->rm, p, flip_handles[0], LARGE);
 		rm_put32(p, NVOS32_OFF_ALLOC_ATTR, place << 25);
 		rm_heap(&r->rm, p);
-		race_quiet(r, place == NVOS32_ATTR_LOCATION_ANY ? "heap, any place" : "heap, place");
+		race_quiet(r, heap_place_names[place]);
 		free_handles(r);
 	}
 }

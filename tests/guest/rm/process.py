@@ -13,8 +13,11 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, NoReturn, Self
+
+Body = Callable[[Connection], None]
 
 ANSWER_S: Final = 60.0
 CLONE_NEWPID: Final = 0x20000000
@@ -31,7 +34,7 @@ class Child:
     An exception in body is sent and raised here at the next recv() or at the end.
     """
 
-    def __init__(self, body: Callable[[Connection], None], *, keep: Iterable[int] = ()) -> None:
+    def __init__(self, body: Body, *, keep: Iterable[int] = ()) -> None:
         here, there = Pipe()
         self.pipe = here
         self.status: int | None = None
@@ -109,7 +112,7 @@ class Child:
                 self.kill()
 
 
-def _run(body: Callable[[Connection], None], pipe: Connection, keep: set[int]) -> None:
+def _run(body: Body, pipe: Connection, keep: set[int]) -> NoReturn:
     status = 1
     try:
         _close_others({0, 1, 2, *keep})
@@ -132,37 +135,41 @@ def _close_others(keep: set[int]) -> None:
     os.closerange(start, 4096)
 
 
-def in_new_pid_namespace(body: Callable[[Connection], None]) -> Callable[[Connection], None]:
-    """The body as process 1 of a pid namespace of its own; the child waits for it."""
+def in_new_pid_namespace(body: Body) -> Body:
+    """The body as process 1 of a pid namespace of its own."""
 
     def outer(pipe: Connection) -> None:
         if _libc.unshare(CLONE_NEWPID):
             raise OSError(ctypes.get_errno(), "unshare")
-        pid = os.fork()
-        if pid == 0:
-            _run(body, pipe, {pipe.fileno()})
-        _, status = os.waitpid(pid, 0)
-        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+        _fork_and_wait(body, pipe)
 
     return outer
 
 
-def in_pid_namespace_of(
-    pid: int, body: Callable[[Connection], None]
-) -> Callable[[Connection], None]:
-    """The body in the pid namespace of another process (its number is in this one's)."""
-    fd = os.open(f"/proc/{pid}/ns/pid_for_children", os.O_RDONLY)
+def in_pid_namespace(fd: int, body: Body, *, number: int = 0) -> Body:
+    """The body as a new process of the pid namespace behind an open descriptor, with that number
+    there if one is given."""
+
+    def inside(pipe: Connection) -> None:
+        # the file speaks of the writer's own namespace
+        Path("/proc/sys/kernel/ns_last_pid").write_text(str(number - 1))
+        _fork_and_wait(body, pipe)
 
     def outer(pipe: Connection) -> None:
         if _libc.setns(fd, CLONE_NEWPID):
             raise OSError(ctypes.get_errno(), "setns")
-        inner = os.fork()
-        if inner == 0:
-            _run(body, pipe, {pipe.fileno()})
-        _, status = os.waitpid(inner, 0)
-        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+        _fork_and_wait(inside if number else body, pipe)
 
     return outer
+
+
+def _fork_and_wait(body: Body, pipe: Connection) -> NoReturn:
+    pid = os.fork()
+    if pid == 0:
+        _run(body, pipe, {pipe.fileno()})
+    pipe.close()
+    _, status = os.waitpid(pid, 0)
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
 def send_fds(over: socket.socket, *fds: int) -> None:

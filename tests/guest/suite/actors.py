@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from tests.guest.rm.card import Card, ProcessMemory
 from tests.guest.rm.client import Client, Refused
 from tests.guest.rm.node import Nodes
-from tests.guest.rm.process import Child, in_new_pid_namespace
+from tests.guest.rm.process import Child, in_new_pid_namespace, in_pid_namespace
 
 Before = Callable[[], None]
 
@@ -51,7 +51,11 @@ def _answer(client: Client, card: Card, request: tuple[str, tuple[int, ...]]) ->
 
 
 class Actor(Child):
-    """One process with one client. Its own pid is .own_pid, as it sees it itself."""
+    """One process with one client. Its own pid is .own_pid, as it sees it itself.
+
+    With namespace it is process 1 of a new pid namespace; with beside it joins the one of that
+    process, there with a number of choice.
+    """
 
     def __init__(
         self,
@@ -60,10 +64,22 @@ class Actor(Child):
         *,
         before: Before | None = None,
         namespace: bool = False,
+        beside: int = 0,
+        number: int = 0,
         keep: Iterable[int] = (),
     ) -> None:
         body = _serve(nodes, minor, before)
-        super().__init__(in_new_pid_namespace(body) if namespace else body, keep=keep)
+        fds = list(keep)
+        if namespace:
+            body = in_new_pid_namespace(body)
+        elif beside:
+            fds.append(os.open(f"/proc/{beside}/ns/pid", os.O_RDONLY | os.O_CLOEXEC))
+            body = in_pid_namespace(fds[-1], body, number=number)
+        try:
+            super().__init__(body, keep=fds)
+        finally:
+            if beside:
+                os.close(fds[-1])
         self.own_pid = self.number()
 
     def _ask(self, what: str, *numbers: int) -> object:
