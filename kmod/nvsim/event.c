@@ -119,7 +119,8 @@ static struct sim_object *source_of(struct sim_call *call, struct sim_object *ob
 		if (!client || sim_client_check(call, client))
 			return NULL;
 	}
-	return sim_object_find(client, p->h_src_resource);
+	/* none named: what the event hangs on (src/nvidia/src/kernel/rmapi/event.c) */
+	return p->h_src_resource ? sim_object_find(client, p->h_src_resource) : object->parent;
 }
 
 static struct sim_os_event *os_event_get(u32 h_client, u32 fd)
