@@ -245,7 +245,9 @@ def test_json_and_help_load_no_table_library(client: Client, socket_path: Path) 
         assert not loaded_modules(*arguments, socket=socket_path) & (HEAVY | {"rich", "ctypes"})
 
 
-@pytest.mark.parametrize("words", [(), ("gpu",), ("create",), ("run",), ("run", "a")])
+@pytest.mark.parametrize(
+    "words", [(), ("gpu",), ("create",), ("run",), ("run", "a"), ("run", "a", "--")]
+)
 def test_too_few_words_show_usage(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = command(*words, socket=tmp_path / "no.sock")
     assert done.returncode == 2

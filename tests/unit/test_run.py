@@ -13,6 +13,7 @@ import pytest
 
 from gpushare.client import Client, JsonObject
 from gpushare.errors import DriverUnavailable, GpuShareError
+from gpushare_cli.commands.run import run
 from gpushare_cli.devices import Node, enter, nodes_of
 from tests.conftest import ROOT
 from tests.unit.test_cli import command
@@ -21,6 +22,7 @@ PARAMS = "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 1\nDeviceFileUID: 0\n
 ENTER = """
 import os, sys
 from pathlib import Path
+from gpushare_cli.commands.run import run
 from gpushare_cli.devices import Node, enter
 nodes = [
     Node(Path("/dev/null"), "nvidiactl", os.stat("/dev/null").st_rdev),
@@ -156,6 +158,20 @@ def test_a_name_with_a_path_in_it_is_no_node() -> None:
     bad: JsonObject = {"path": "/dev/null", "name": "../null", "major": 1, "minor": 3}
     with pytest.raises(GpuShareError, match="no device nodes"):
         nodes_of({"name": "a", "nodes": [bad]})
+
+
+@pytest.mark.parametrize(
+    ("words", "program"),
+    [
+        (["a", "--", "nvidia-smi", "-L"], ("nvidia-smi", "-L")),
+        (["a", "nvidia-smi", "-L"], ("nvidia-smi", "-L")),
+        (["a", "--", "sh", "--", "x"], ("sh", "--", "x")),
+        (["--", "a", "env", "--help"], ("env", "--help")),
+    ],
+)
+def test_the_program_is_what_follows_the_name(words: list[str], program: tuple[str, ...]) -> None:
+    context = run.make_context("run", words)
+    assert context.params == {"name": "a", "command": program}
 
 
 def test_run_needs_the_tenant(client: Client, socket_path: Path) -> None:

@@ -20,9 +20,19 @@ STATUS_NOT_EXECUTABLE: Final = 126
 STATUS_NOT_FOUND: Final = 127
 
 
+def _program(
+    context: click.Context, parameter: click.Parameter, words: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Without the "--" that parts it from NAME; one of the program's own stays."""
+    words = words[1:] if words[:1] == ("--",) else words
+    if not words:
+        raise click.MissingParameter(ctx=context, param=parameter)
+    return words
+
+
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("name")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, callback=_program)
 @click.pass_obj
 def run(client: Client, name: str, command: tuple[str, ...]) -> None:
     """Run COMMAND with the devices of tenant NAME in place of the real ones.
