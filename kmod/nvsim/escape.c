@@ -21,7 +21,11 @@ struct escape {
 
 static int rm_alloc_memory(struct sim_call *call, void *p, u32 size)
 {
-	return sim_alloc_memory(call, p) ? -EINVAL : 0;
+	struct nvos02_fd *a = p;
+	u32 failed = sim_alloc_memory(call, p);
+
+	sim_note("alloc memory", a->h_class, a->h_object_parent, a->status);
+	return failed ? -EINVAL : 0;
 }
 
 static int rm_alloc_object(struct sim_call *call, void *p, u32 size)
@@ -38,7 +42,8 @@ static int rm_free(struct sim_call *call, void *p, u32 size)
 {
 	struct nvos00 *a = p;
 
-	a->status = sim_object_free(call, a->h_root, a->h_object_old);
+	a->status = sim_note("free", 0, a->h_object_old,
+			     sim_object_free(call, a->h_root, a->h_object_old));
 	return 0;
 }
 
@@ -46,7 +51,7 @@ static int rm_control(struct sim_call *call, void *p, u32 size)
 {
 	struct nvos54 *a = p;
 
-	a->status = sim_object_control(call, a);
+	a->status = sim_note("control", a->cmd, a->h_object, sim_object_control(call, a));
 	return 0;
 }
 
@@ -62,6 +67,7 @@ static int rm_alloc(struct sim_call *call, void *p, u32 size)
 	struct nvos21 *a = p;
 	struct nvos64 *b = p;
 	struct sim_alloc alloc;
+	u32 status;
 
 	if (size != sizeof(*a) && size != sizeof(*b))
 		return -EINVAL;
@@ -69,10 +75,11 @@ static int rm_alloc(struct sim_call *call, void *p, u32 size)
 		return -EINVAL;
 	alloc = (struct sim_alloc){ a->h_root, a->h_object_parent, a->h_object_new, a->h_class,
 				    a->p_alloc_parms };
+	status = sim_note("alloc", a->h_class, a->h_object_parent, sim_object_alloc(call, &alloc));
 	if (size == sizeof(*a))
-		a->status = sim_object_alloc(call, &alloc);
+		a->status = status;
 	else
-		b->status = sim_object_alloc(call, &alloc);
+		b->status = status;
 	a->h_object_new = alloc.h_object;
 	return 0;
 }
@@ -81,7 +88,7 @@ static int rm_dup(struct sim_call *call, void *p, u32 size)
 {
 	struct nvos55 *a = p;
 
-	a->status = sim_object_dup(call, a);
+	a->status = sim_note("dup", 0, a->h_object_src, sim_object_dup(call, a));
 	return 0;
 }
 
@@ -95,19 +102,24 @@ static int rm_share(struct sim_call *call, void *p, u32 size)
 
 static int rm_vid_heap_control(struct sim_call *call, void *p, u32 size)
 {
-	sim_vid_heap_control(call, p);
+	sim_note("vid heap", get_unaligned((u32 *)(p + NVOS32_OFF_FUNCTION)),
+		 get_unaligned((u32 *)(p + NVOS32_OFF_PARENT)), sim_vid_heap_control(call, p));
 	return 0;
 }
 
 static int rm_map_memory(struct sim_call *call, void *p, u32 size)
 {
-	sim_map_memory(call, p);
+	struct nvos33_fd *a = p;
+
+	sim_note("map", a->flags, a->h_memory, sim_map_memory(call, p));
 	return 0;
 }
 
 static int rm_unmap_memory(struct sim_call *call, void *p, u32 size)
 {
-	sim_unmap_memory(call, p);
+	struct nvos34 *a = p;
+
+	sim_note("unmap", a->flags, a->h_memory, sim_unmap_memory(call, p));
 	return 0;
 }
 
@@ -133,7 +145,8 @@ static int rm_map_dma(struct sim_call *call, void *p, u32 size)
 
 	if (size != sim_abi->map_dma_bytes)
 		return -EINVAL;
-	put_unaligned(sim_map_dma(call, &args), (u32 *)(p + sim_abi->map_dma_status_off));
+	put_unaligned(sim_note("map dma", a->flags, a->h_memory, sim_map_dma(call, &args)),
+		      (u32 *)(p + sim_abi->map_dma_status_off));
 	put_unaligned(args.dma_offset, (u64 *)(p + sim_abi->map_dma_address_off));
 	return 0;
 }
@@ -263,4 +276,12 @@ int sim_escape(struct sim_call *call, u32 nr, void *p, u32 size)
 		return escape->handle(call, p, size);
 	}
 	return -EINVAL;
+}
+
+/* For whoever wonders why a program gave up: modprobe nvsim dyndbg=+p. */
+u32 sim_note(const char *what, u32 number, u32 object, u32 status)
+{
+	if (status)
+		pr_debug("nvsim: %s 0x%x of 0x%x: status 0x%x\n", what, number, object, status);
+	return status;
 }

@@ -160,6 +160,7 @@ bool sim_card_open_here(struct sim_card *card); /* in current's descriptor table
 /* escape.c, frontend.c */
 long sim_file_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 int sim_escape(struct sim_call *call, u32 nr, void *p, u32 size); /* RM calls; 0 or -EINVAL */
+u32 sim_note(const char *what, u32 number, u32 object, u32 status); /* returns @status */
 int sim_frontend(struct sim_call *call, u32 nr, void *p, u32 size); /* -ENOIOCTLCMD: not one */
 
 /* file.c, nodes.c */

@@ -235,7 +235,7 @@ static u32 answer(struct file *filp, const struct route *route, void *params)
 	if (!status)
 		status = route->handle ? route->handle(space, params) : NV_ERR_NOT_SUPPORTED;
 	sim_fault_after(SIM_SITE_UVM, route->cmd);
-	return status;
+	return sim_note("uvm", route->cmd, 0, status);
 }
 
 static int with_copy(struct file *filp, void __user *at, u32 bytes, u32 status_at,
