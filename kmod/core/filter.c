@@ -213,6 +213,7 @@ static const struct control controls[] = { /* sorted by command */
 	DENY(NV0000_CTRL_OS_UNIX_IMPORT_OBJECTS_FROM_FD, NOSUP),
 	/* 0x0080: a device */
 	ALLOW(0x00801705, SCHED), /* FIFO_START_SELECTED_CHANNELS */
+	ALLOW(0x00809909, 0), /* undocumented; libcuda cannot do without (observed) */
 	DENY(0x00e00101, NOSUP), /* EXPORT_MEM: keeps memory alive */
 	DENY(0x00fd0104, NOSUP), /* ATTACH_GPU: multicast over several cards */
 	/* 0x2080: a card, shared with others */

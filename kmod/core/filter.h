@@ -45,15 +45,14 @@ enum gsh_view_kind {
 	GSH_VIEW_HEAP_LIMIT, /* escape 0x27 class 0x40 */
 };
 
-#define GSH_VERDICT_UNKNOWN 0x01u /* met by the rule for unknown numbers: count and show it */
-#define GSH_VERDICT_LEGACY  0x02u /* bit 0x8000 */
-#define GSH_VERDICT_TRACK   0x04u /* changes what keeps memory alive: exports, imports */
-#define GSH_VERDICT_CHECK_CHANNELS \
-	0x08u /* names (client, channel) pairs: all must be the tenant's */
-#define GSH_VERDICT_CHECK_GPU_ID 0x10u /* names cards by id: all must be the tenant's */
-#define GSH_VERDICT_CHECK_CLIENT \
-	0x20u /* names another client (h_other_client): must be the tenant's */
-#define GSH_VERDICT_SCHEDULING 0x40u /* changes scheduling: compute limits look at it */
+/* What else the caller has to do; checks compare with what the tenant has. */
+#define GSH_VERDICT_UNKNOWN        0x01u /* met by the rule for unknown numbers: count, show */
+#define GSH_VERDICT_LEGACY         0x02u /* bit 0x8000 */
+#define GSH_VERDICT_TRACK          0x04u /* changes what keeps memory alive */
+#define GSH_VERDICT_CHECK_CHANNELS 0x08u /* names (client, channel) pairs */
+#define GSH_VERDICT_CHECK_GPU_ID   0x10u /* names cards by id */
+#define GSH_VERDICT_CHECK_CLIENT   0x20u /* names another client: h_other_client */
+#define GSH_VERDICT_SCHEDULING     0x40u /* changes scheduling: compute limits look at it */
 
 struct gsh_verdict {
 	u8 action; /* enum gsh_action */

@@ -166,6 +166,8 @@ int gsh_view_card_info(void *arg, u32 bytes, gsh_view_own_gpu own, void *ctx)
 	u32 stride = sizeof(struct nv_card_info), count = bytes / stride, i, kept = 0;
 	u8 *cards = arg;
 
+	if (!count)
+		return 0;
 	for (i = 0; i < count; i++) {
 		u8 *card = cards + i * stride;
 

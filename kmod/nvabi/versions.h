@@ -260,6 +260,13 @@ static inline const struct nvabi_version *nvabi_version_find(const char *string)
 	return NULL;
 }
 
+static inline __u32 nvabi_append(char *text, __u32 used, __u32 bytes, const char *from)
+{
+	while (*from && used + 1 < bytes)
+		text[used++] = *from++;
+	return used;
+}
+
 /* "535.261.03, 550.163.01, ..." into text; cut where bytes end, always terminated (bytes > 0). */
 static inline void nvabi_version_list(char *text, __u32 bytes)
 {
@@ -267,14 +274,8 @@ static inline void nvabi_version_list(char *text, __u32 bytes)
 	const struct nvabi_version *rows = nvabi_versions(&count);
 
 	for (i = 0; i < count; i++) {
-		const char *from = rows[i].string;
-
-		if (i > 0 && used + 2 < bytes) {
-			text[used++] = ',';
-			text[used++] = ' ';
-		}
-		while (*from && used + 1 < bytes)
-			text[used++] = *from++;
+		used = nvabi_append(text, used, bytes, i ? ", " : "");
+		used = nvabi_append(text, used, bytes, rows[i].string);
 	}
 	text[used] = '\0';
 }
