@@ -21,7 +21,7 @@ from tests.guest.rm.abi import MIB, N
 from tests.guest.rm.card import Card
 from tests.guest.rm.client import Client, status_of
 from tests.guest.rm.genl import Genl, Refusal, attribute, encode
-from tests.guest.rm.node import Node
+from tests.guest.rm.node import Node, Nodes
 from tests.guest.rm.process import Child
 from tests.guest.rm.tenant import SYSFS, KernelCard, MakeTenant, Tenant, cards, create, tenant
 
@@ -383,8 +383,6 @@ def test_info_names_driver_and_what_is_supported(genl: Genl) -> None:
 
 
 def test_card_figures_add_up(genl: Genl, make: MakeTenant, card: KernelCard) -> None:
-    from tests.guest.rm.node import Nodes
-
     owner = make("c1", 256 * MIB)
     with (
         Client(owner.nodes) as client,
@@ -445,6 +443,7 @@ def test_given_identity_is_kept(genl: Genl, card: KernelCard) -> None:
 
 def test_daemons_codec_reads_the_same(genl: Genl, make: MakeTenant) -> None:
     """gpushared's library on the real module: what it understands is what was sent."""
+    # here, because pyroute2 and pydantic take seconds to import under TCG
     from gpushared.kernel import NetlinkKernel
 
     owner = make("c1", 64 * MIB)
@@ -456,8 +455,8 @@ def test_daemons_codec_reads_the_same(genl: Genl, make: MakeTenant) -> None:
             info = await kernel.info()
             return (
                 one.name,
-                one.shares[0].quota_bytes,
-                len(one.nodes),
+                one.share[0].quota_bytes,
+                len(one.node),
                 info.driver_version,
                 len(await kernel.cards()),
                 len(await kernel.tenants()),

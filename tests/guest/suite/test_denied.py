@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 import pytest
@@ -202,8 +203,6 @@ def test_clients_of_neighbours_cannot_be_named(make: MakeTenant, card: KernelCar
 
 def test_real_files_are_out_of_reach(make: MakeTenant) -> None:
     """Neither the driver's numbers nor its files show in a tenant's process."""
-    import os
-
     owner = make("c1", 64 * MIB)
     with Client(owner.nodes) as client, Card(client), Uvm(owner.nodes):
         for fd in os.listdir("/proc/self/fd"):
@@ -216,8 +215,6 @@ def test_real_files_are_out_of_reach(make: MakeTenant) -> None:
 
 
 def test_virtual_nodes_have_no_read_or_write(make: MakeTenant) -> None:
-    import os
-
     owner = make("c1", 64 * MIB)
     with Node(owner.nodes.ctl) as node:
         for call in (lambda: os.read(node.fd, 1), lambda: os.write(node.fd, b"x")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The virtual nodes: whose they are, from where they open, and that numbers don't come again soon."""
+"""The virtual nodes: whose they are, from where they open, and when their numbers come again."""
 
 from __future__ import annotations
 

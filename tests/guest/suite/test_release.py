@@ -23,7 +23,7 @@ from tests.guest.rm import truth
 from tests.guest.rm.abi import MIB, N
 from tests.guest.rm.card import Card
 from tests.guest.rm.client import Client, Refused, status_of
-from tests.guest.rm.genl import Genl
+from tests.guest.rm.genl import Genl, Refusal
 from tests.guest.rm.node import Node, Nodes
 from tests.guest.rm.process import Child, recv_fds, send_fds
 from tests.guest.rm.tenant import SYSFS, KernelCard, MakeTenant, Tenant, create, wait_for
@@ -331,8 +331,6 @@ def test_forced_delete_takes_calls_and_grant_but_not_the_charge(
 
 
 def test_open_files_keep_a_tenant_from_being_deleted(genl: Genl, make: MakeTenant) -> None:
-    from tests.guest.rm.genl import Refusal
-
     owner = make("c1", 64 * MIB)
     with Node(owner.nodes.ctl):
         assert owner.open_files() == 1
