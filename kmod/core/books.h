@@ -3,9 +3,8 @@
  * Memory accounts: what a share may hold, holds, and is about to hold; and
  * what a card can still grant. Plain numbers, no lock, no time.
  *
- * Locking: every function here is called with the lock of the card the
- * account belongs to (gsh_gpu's books lock) held by the caller, reads
- * included: two fields are only consistent together.
+ * Locking: the caller holds the account's lock (share->lock in kmod/gpushare; gsh_tenants_lock
+ * for a card), for reads too: two fields are only consistent together.
  *
  * One allocation's life:
  *   reserve(upper bound) -> the driver runs -> settle(upper bound, true size)

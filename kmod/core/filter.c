@@ -58,6 +58,8 @@ struct gsh_verdict gsh_filter_escape(const struct nvabi_version *v, u32 nr)
 		return view(GSH_VIEW_CARD_INFO);
 	case NV_ESC_RM_VID_HEAP_CONTROL:
 		return view(GSH_VIEW_VIDHEAP);
+	case NV_ESC_RM_ALLOC_MEMORY: /* only class 0x40 answers with a size */
+		return view(GSH_VIEW_HEAP_LIMIT);
 	case NV_ESC_RM_I2C_ACCESS: /* buses of the board */
 	case NV_ESC_RM_ACCESS_REGISTRY: /* the driver's own settings */
 		return deny(NV_ERR_INSUFFICIENT_PERMISSIONS);
@@ -118,11 +120,14 @@ struct gsh_verdict gsh_filter_class(const struct nvabi_version *v, u32 class_id)
 	case 0x402c: /* NV40_I2C: buses of the board */
 	case 0xcbca: /* NV_COUNTER_COLLECTION_UNIT: load of the whole card */
 		return deny(NV_ERR_INSUFFICIENT_PERMISSIONS);
-	case GT200_DEBUGGER:
-		return check(GSH_VERDICT_CHECK_CLIENT, NV_ERR_INVALID_CLIENT);
+	case 0x00de: /* RM_USER_SHARED_DATA: a page with the card's free memory and load; no view of it */
+		return deny(NV_ERR_NOT_SUPPORTED);
 	default:
-		return allow(0);
+		break;
 	}
+	if (row->flags & (NVABI_CLASS_DEVICE | NVABI_CLASS_EVENT | NVABI_CLASS_DEBUGGER))
+		return check(GSH_VERDICT_CHECK_CLIENT, NV_ERR_INVALID_CLIENT);
+	return allow(0);
 }
 
 /* ---- controls ---- */
@@ -196,7 +201,11 @@ static const struct control controls[] = { /* sorted by command */
 	DENY(0x00000282, NOSUP), /* GPU_LEGACY_CONFIG: pointers of unknown meaning */
 	DENY(0x00000283, NOSUP), /* GPU_IDLE_CHANNELS: names any client's channels, by pointers */
 	DENY(0x00000285, PERM), /* GPU_PUSH_GSP_UCODE */
+	DENY(0x00000288, NOSUP), /* GPU_GET_ACTIVE_DEVICE_IDS: every card of the machine (550) */
 	CHECK(NV0000_CTRL_GPU_ASYNC_ATTACH_ID, GPU_ID, NV_ERR_INVALID_ARGUMENT),
+	CHECK(0x00000290, GPU_ID, NV_ERR_INVALID_ARGUMENT), /* GPU_WAIT_ATTACH_ID (550) */
+	DENY(0x00000488, PERM), /* DIAG_PROFILE_RPC: everybody's calls to the firmware (550) */
+	DENY(0x00000489, PERM), /* DIAG_DUMP_RPC */
 	DENY(0x00000607, NOSUP), /* NVD_GET_RCERR_RPT: other processes' faults */
 	DENY(0x00000b01, NOSUP), /* GPUACCT_SET_ACCOUNTING_STATE: this family tells who else ran */
 	DENY(0x00000b02, NOSUP), /* GPUACCT_GET_ACCOUNTING_STATE */
@@ -230,6 +239,7 @@ static const struct control controls[] = { /* sorted by command */
 	DENY(0x20800192, PERM), /* GPU_HANDLE_VF_PRI_FAULT */
 	DENY(0x20800199, PERM), /* GPU_SET_EGM_GPA_FABRIC_BASE_ADDR */
 	DENY(0x208001af, NOSUP), /* GPU_GET_NVENC_SW_SESSION_INFO_V2 */
+	DENY(0x20800309, PERM), /* EVENT_VIDEO_BIND_EVTBUF: everybody's video engines (550) */
 	DENY(0x20800407, PERM), /* TIMER_SET_GR_TICK_FREQ */
 	DENY(0x20800601, PERM), /* I2C_*: buses of the board */
 	DENY(0x20800602, PERM),
@@ -239,8 +249,11 @@ static const struct control controls[] = { /* sorted by command */
 	DENY(0x20801102, NOSUP), /* SET_GPFIFO: names any channel */
 	DENY(0x20801103, NOSUP), /* FIFO_BIND_ENGINES: names any client's channels */
 	CHECK(NV2080_CTRL_FIFO_DISABLE_CHANNELS, CHANNELS | SCHED, NV_ERR_INVALID_CLIENT),
+	DENY(0x2080110e, NOSUP), /* FIFO_OBJSCHED_SW_GET_LOG (550) */
 	DENY(0x20801115, PERM), /* FIFO_RUNLIST_SET_SCHED_POLICY: the driver asks for the nice right */
 	DENY(0x20801118, PERM), /* FIFO_SETUP_VF_ZOMBIE_SUBCTX_PDB */
+	DENY(0x2080111a, PERM), /* FIFO_DISABLE_CHANNELS_FOR_KEY_ROTATION (550) */
+	DENY(0x20801121, PERM), /* FIFO_OBJSCHED_SET_STATE: scheduling of the whole card (550) */
 	DENY(0x2080121c, NOSUP), /* GR_GET_CURRENT_RESIDENT_CHANNEL: who runs now */
 	DENY(0x20801231, PERM), /* GR_FECS_BIND_EVTBUF_FOR_UID: context switches of the whole card */
 	DENY(0x20801238, PERM), /* GR_FECS_BIND_EVTBUF_FOR_UID_V2 */
@@ -262,6 +275,7 @@ static const struct control controls[] = { /* sorted by command */
 	DENY(0x20801826, PERM), /* BUS_SET_EOM_PARAMETERS */
 	DENY(0x2080205b, PERM), /* PERF_SET_POWERSTATE */
 	DENY(0x2080206f, PERM), /* PERF_RATED_TDP_SET_CONTROL */
+	DENY(0x20802087, NOSUP), /* PERF_GET_VIDEO_ENGINE_PERFMON_SAMPLE: everybody's (550) */
 	DENY(0x20802092, PERM), /* PERF_SET_AUX_POWER_STATE */
 	DENY(0x20802093, PERM), /* PERF_RESERVE_PERFMON_HW */
 	VIEW(NV2080_CTRL_PERF_GPUMON_UTIL_SAMPLES_V2, GSH_VIEW_GPUMON),
@@ -269,10 +283,12 @@ static const struct control controls[] = { /* sorted by command */
 	ABSORB(0x2080220a), /* RC_DISABLE_WATCHDOG: everybody's; a library that asks gets its yes */
 	ABSORB(0x2080220b), /* RC_ENABLE_WATCHDOG */
 	DENY(0x20802213, NOSUP), /* RC_GET_ERROR_V2: other processes' faults */
+	DENY(0x2080270c, PERM), /* GPU_PROCESS_POST_GC6_EXIT_TASKS (550) */
 	DENY(0x20803504, NOSUP), /* FLA_GET_FABRIC_MEM_STATS: total and free of the card's fabric memory */
 	DENY(0x20803602, NOSUP), /* GSP_GET_RM_HEAP_STATS */
 	DENY(0x20803a01, NOSUP), /* DMABUF_EXPORT_OBJECTS_TO_FD */
 	DENY(0x20803d02, PERM), /* OS_UNIX_ALLOW_DISALLOW_GCOFF */
+	DENY(0x20804102, PERM), /* SET_EC_THROTTLE_MODE (550) */
 	/* Undocumented ones the genuine libraries cannot do without (535, 550; observed) */
 	ALLOW(0x20808159, 0),
 	ALLOW(0x20809001, 0),

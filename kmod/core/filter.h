@@ -51,8 +51,13 @@ enum gsh_view_kind {
 #define GSH_VERDICT_TRACK          0x04u /* changes what keeps memory alive */
 #define GSH_VERDICT_CHECK_CHANNELS 0x08u /* names (client, channel) pairs */
 #define GSH_VERDICT_CHECK_GPU_ID   0x10u /* names cards by id */
-#define GSH_VERDICT_CHECK_CLIENT   0x20u /* names another client: h_other_client */
+#define GSH_VERDICT_CHECK_CLIENT   0x20u /* names other clients, see below */
 #define GSH_VERDICT_SCHEDULING     0x40u /* changes scheduling: compute limits look at it */
+
+/*
+ * CHECK_CLIENT, after gsh_decode_alloc_params(): h_other_client, h_client_share and h_target_client
+ * are each 0, the calling client or another client of the same tenant.
+ */
 
 struct gsh_verdict {
 	u8 action; /* enum gsh_action */

@@ -104,6 +104,7 @@ static inline const struct nvabi_embedded *nvabi_embedded(__u32 *count)
 		{ /* DEBUG_WRITE_MEMORY */ 0x83de0316, 16, 4, 1, U32, IN, 0, 0, 0 },
 		{ /* DEBUG_READ_BATCH_MEMORY */ 0x83de0326, 0, 8, 1, U32, OUT, 0, 0, 0 },
 		{ /* DEBUG_WRITE_BATCH_MEMORY */ 0x83de0327, 0, 8, 1, U32, IN, 0, 0, 0 },
+		{ /* NVENC_SW_SESSION_UPDATE_INFO */ 0xa0bc0101, 24, 16, 16, U32, INOUT, 0, 550, 0 },
 		{ /* GET_ENGINE_CTX_DATA */ 0xb06f010c, 8, 4, 1, U32, OUT, 0, 0, 0 },
 		{ /* MIGRATE_ENGINE_CTX_DATA */ 0xb06f010d, 8, 4, 1, U32, INOUT, 0, 0, 0 },
 	};

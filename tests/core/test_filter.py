@@ -20,7 +20,7 @@ commands = st.one_of(st.integers(0, 0xFFFFFFFF), st.integers(0x20800000, 0x2080F
 NEEDED_ESCAPES = [210, 200, 201, 0x2B, 0x2A, 0x29, 0x27, 0x4A, 0x4E, 206, 218, 214]
 NEEDED_CLASSES = [
     *(0, 1, 0x41, 0x80, 0x2080, 0x40, 0x3E, 0x70, 0x50A0, 0x90F1, 0xA06C, 0x9067, 0xC56F, 0xC7C0),
-    *(0xC7B5, 0x79, 5, 0xC561, 0xC461, 0x71, 0x73, 0xDE, 0xCB33, 0x900E, 0xC86F, 0xCBC0, 0x60),
+    *(0xC7B5, 0x79, 5, 0xC561, 0xC461, 0x71, 0x73, 0xCB33, 0x900E, 0xC86F, 0xCBC0, 0x60),
 ]
 NEEDED_CONTROLS = [
     *(0x101, 0x13E, 0x201, 0x202, 0x205, 0x214, 0x215, 0x21B, 0x279, 0x289, 0xA04, 0xD01, 0xD04),
@@ -90,6 +90,7 @@ def test_calls_nobody_needs_are_refused(judge: Filter, number: int, status: int,
     [
         *(0x3F, 0x42, 0xC2, 0x81, 0x82, 0x83, 0xE0, 0xF3, 0xF8, 0xF9, 0xFB, 0xFD, 0x503C),
         *(0x2081, 0x2082, 0xC637, 0xC638, 0xC639, 0xC640, 0xF, 0xF1, 0x5080, 0x90CC, 0xB2CC),
+        0xDE,  # a page with the card's free memory
     ],
 )
 def test_dangerous_classes_are_refused_with_a_status(judge: Filter, number: int) -> None:
@@ -146,7 +147,7 @@ def test_replies_about_sizes_and_neighbours_are_rewritten(judge: Filter) -> None
         verdict = judge.raw("control", number, 0)
         assert action(judge.core, verdict) == "VIEW"
         assert verdict["view"] == judge.core.names[f"GSH_VIEW_{kind}"]
-    for number, kind in {200: "CARD_INFO", 0x4A: "VIDHEAP"}.items():
+    for number, kind in {200: "CARD_INFO", 0x4A: "VIDHEAP", 0x27: "HEAP_LIMIT"}.items():
         assert judge.raw("escape", number)["view"] == judge.core.names[f"GSH_VIEW_{kind}"]
 
 
@@ -156,9 +157,14 @@ def test_naming_other_clients_channels_is_checked(judge: Filter) -> None:
         assert action(judge.core, verdict) == "LOCAL"
         assert verdict["flags"] & channels
         assert verdict["status"] == 0x23, "what the driver says of a client that is not yours"
-    debugger = judge.raw("class", 0x83DE)
-    assert action(judge.core, debugger) == "LOCAL"
-    assert debugger["flags"] & judge.core.names["GSH_VERDICT_CHECK_CLIENT"]
+
+
+@pytest.mark.parametrize("number", [0x83DE, 0x80, 5, 0x79])
+def test_naming_other_clients_is_checked(judge: Filter, number: int) -> None:
+    verdict = judge.raw("class", number)
+    assert action(judge.core, verdict) == "LOCAL"
+    assert verdict["flags"] & judge.core.names["GSH_VERDICT_CHECK_CLIENT"]
+    assert verdict["status"] == 0x23
 
 
 def test_scheduling_of_ones_own_channels_is_marked(judge: Filter) -> None:
