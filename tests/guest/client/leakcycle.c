@@ -15,16 +15,16 @@
 #define HEAP_MEMORY   0x11u
 #define SYSTEM_MEMORY 0x12u
 #define VIRTUAL_SPACE 0x13u
-#define COPY	      0x14u
+#define COPY          0x14u
 #define IMPORTED      0x15u
-#define GROUP	      0x16u
-#define SHARE	      0x17u
-#define CHANNEL	      0x18u
+#define GROUP         0x16u
+#define SHARE         0x17u
+#define CHANNEL       0x18u
 #define DOORBELL      0x19u
-#define EVENT	      0x1au
+#define EVENT         0x1au
 #define EXTERNAL      0x1bu
-#define RANGE	      0x200000000000ULL
-#define POOL	      0x200100000000ULL
+#define RANGE         0x200000000000ULL
+#define POOL          0x200100000000ULL
 
 struct use { /* what one child has */
 	struct rm rm, second;
@@ -81,7 +81,8 @@ static void use_memory(struct use *u)
 	step(u, "system memory", rm_alloc_system(rm, SYSTEM_MEMORY, 64 << 10));
 	step(u, "map card memory", map_and_touch(rm, CARD_MEMORY, 2 * MIB, true));
 	step(u, "map system memory", map_and_touch(rm, SYSTEM_MEMORY, 64 << 10, false));
-	step(u, "virtual memory", alloc(rm, rm->device, VIRTUAL_SPACE, NV01_MEMORY_VIRTUAL, &space));
+	step(u, "virtual memory",
+	     alloc(rm, rm->device, VIRTUAL_SPACE, NV01_MEMORY_VIRTUAL, &space));
 	step(u, "map on the card",
 	     rm_map_dma(rm->ctl, rm->client, rm->device, VIRTUAL_SPACE, CARD_MEMORY, 2 * MIB, &va));
 }
@@ -127,10 +128,14 @@ static void use_work(struct use *u)
 static void use_event(struct use *u)
 {
 	struct rm *rm = &u->rm;
-	struct nv_alloc_os_event os = { .h_client = rm->client, .h_device = rm->device,
-					.fd = (uint32_t)rm->gpu, .status = RM_STATUS_UNTOUCHED };
-	struct nv0005_alloc p = { .h_parent_client = rm->client, .h_src_resource = rm->subdevice,
-				  .h_class = NV01_EVENT_OS_EVENT, .data = (uint32_t)rm->gpu };
+	struct nv_alloc_os_event os = { .h_client = rm->client,
+					.h_device = rm->device,
+					.fd = (uint32_t)rm->gpu,
+					.status = RM_STATUS_UNTOUCHED };
+	struct nv0005_alloc p = { .h_parent_client = rm->client,
+				  .h_src_resource = rm->subdevice,
+				  .h_class = NV01_EVENT_OS_EVENT,
+				  .data = (uint32_t)rm->gpu };
 
 	step(u, "event on a file",
 	     rm_ioctl(rm->gpu, NV_ESC_ALLOC_OS_EVENT, &os, sizeof(os)) ?: (int)os.status);
@@ -150,8 +155,7 @@ static void use_managed(struct use *u)
 	step(u, "external range", uvm_create_range(u->uvm.fd, RANGE, 8 * MIB));
 	step(u, "external memory", rm_alloc_video(&u->rm, EXTERNAL, 2 * MIB));
 	step(u, "external mapping", uvm_map(&u->uvm, &u->rm, EXTERNAL, RANGE, 2 * MIB));
-	step(u, "free what is mapped",
-	     rm_free(u->rm.ctl, u->rm.client, u->rm.device, EXTERNAL));
+	step(u, "free what is mapped", rm_free(u->rm.ctl, u->rm.client, u->rm.device, EXTERNAL));
 	memcpy(pool.gpus[0].uuid, u->uuid, 16);
 	step(u, "semaphore pool", UVM_CALL(u->uvm.fd, UVM_ALLOC_SEMAPHORE_POOL, &pool));
 }

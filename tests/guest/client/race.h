@@ -22,8 +22,8 @@
 
 #define SETTLE_S    10.0 /* how long closes and unmaps may take to be noticed */
 #define CHECK_EVERY 16
-#define SMALL	    (64ULL << 10) /* the least that the driver gives */
-#define LARGE	    (64 * MIB)
+#define SMALL       (64ULL << 10) /* the least that the driver gives */
+#define LARGE       (64 * MIB)
 
 struct race {
 	const char *name, *dir, *other;
@@ -37,8 +37,8 @@ struct race {
 	atomic_bool failed;
 };
 
-static inline void __attribute__((format(printf, 2, 3)))
-race_fail(struct race *r, const char *format, ...)
+static inline void __attribute__((format(printf, 2, 3))) race_fail(struct race *r,
+								   const char *format, ...)
 {
 	va_list args;
 
@@ -77,11 +77,12 @@ static inline void race_quiet(struct race *r, const char *where)
 	if (sum > r->truth_max)
 		r->truth_max = sum;
 	if (sum > all)
-		race_fail(r,
-			  "%s, round %lu: driver %llu (objects %llu overhead %llu managed %llu) > charged %llu",
-			  where, r->done, (unsigned long long)sum,
-			  (unsigned long long)truth.objects, (unsigned long long)truth.overhead,
-			  (unsigned long long)truth.managed, (unsigned long long)all);
+		race_fail(
+			r,
+			"%s, round %lu: driver %llu (objects %llu overhead %llu managed %llu) > charged %llu",
+			where, r->done, (unsigned long long)sum, (unsigned long long)truth.objects,
+			(unsigned long long)truth.overhead, (unsigned long long)truth.managed,
+			(unsigned long long)all);
 	if (charged > r->quota)
 		race_fail(r, "%s, round %lu: charged %llu > quota %llu", where, r->done,
 			  (unsigned long long)charged, (unsigned long long)r->quota);
@@ -141,8 +142,8 @@ static inline void *attacker_main(void *data)
 	return NULL;
 }
 
-static inline void attacker_start(struct attacker *a, struct race *r, void (*step)(struct attacker *),
-				  void *data)
+static inline void attacker_start(struct attacker *a, struct race *r,
+				  void (*step)(struct attacker *), void *data)
 {
 	a->race = r;
 	a->step = step;

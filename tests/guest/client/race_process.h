@@ -175,8 +175,8 @@ static void fd_hunt(struct race *r)
 
 /* Calls whose arguments lie in memory that nobody fills in. */
 static const char *const stalls[] = {
-	"top",	   "alloc params", "control params", "fb info list", "heap",  "root",
-	"pinning", "uvm",	   "event data",     "idle lists",   "mm init",
+	"top",     "alloc params", "control params", "fb info list", "heap",    "root",
+	"pinning", "uvm",          "event data",     "idle lists",   "mm init",
 };
 #define STALLS (sizeof(stalls) / sizeof(stalls[0]))
 
@@ -197,9 +197,13 @@ static void *stalling_memory(size_t bytes)
 static void stall_pinning(struct rm *rm, void *at)
 {
 	struct nvos02_fd p = {
-		.h_root = rm->client, .h_object_parent = rm->device, .h_object_new = 0x801,
-		.h_class = NV01_MEMORY_SYSTEM_OS_DESCRIPTOR, .p_memory = (uintptr_t)at,
-		.flags = NVOS02_FLAGS_MAPPING_NO_MAP << 30, .limit = 0xffff,
+		.h_root = rm->client,
+		.h_object_parent = rm->device,
+		.h_object_new = 0x801,
+		.h_class = NV01_MEMORY_SYSTEM_OS_DESCRIPTOR,
+		.p_memory = (uintptr_t)at,
+		.flags = NVOS02_FLAGS_MAPPING_NO_MAP << 30,
+		.limit = 0xffff,
 	};
 
 	rm_ioctl(rm->gpu, NV_ESC_RM_ALLOC_MEMORY, &p, sizeof(p));
@@ -208,9 +212,13 @@ static void stall_pinning(struct rm *rm, void *at)
 static void stall_idle(struct rm *rm, void *at)
 {
 	struct nvos30 p = {
-		.h_client = rm->client, .h_device = rm->device, .num_channels = 2,
-		.ph_clients = (uintptr_t)at, .ph_devices = (uintptr_t)at,
-		.ph_channels = (uintptr_t)at, .timeout = 1000,
+		.h_client = rm->client,
+		.h_device = rm->device,
+		.num_channels = 2,
+		.ph_clients = (uintptr_t)at,
+		.ph_devices = (uintptr_t)at,
+		.ph_channels = (uintptr_t)at,
+		.timeout = 1000,
 	};
 
 	rm_ioctl(rm->ctl, NV_ESC_RM_IDLE_CHANNELS, &p, sizeof(p));
@@ -218,7 +226,10 @@ static void stall_idle(struct rm *rm, void *at)
 
 static void stall_control(struct rm *rm, void *at)
 {
-	struct { uint32_t count, pad; uint64_t list; } p = { 8, 0, (uintptr_t)at };
+	struct {
+		uint32_t count, pad;
+		uint64_t list;
+	} p = { 8, 0, (uintptr_t)at };
 
 	rm_control(rm->ctl, rm->client, rm->subdevice, NV2080_CTRL_FB_GET_INFO, &p, sizeof(p));
 }
@@ -237,40 +248,61 @@ static void stall_uvm(struct race *r, void *at, bool second)
 	uvm_ioctl(fd, second ? UVM_MM_INITIALIZE : UVM_INITIALIZE, at);
 }
 
-/* Never comes back, unless the address is not asked for. */
-static void stall(struct race *r, unsigned int way)
+/* Never comes back, unless the address is not asked for. Tells before the call, and after. */
+static void stall(struct race *r, unsigned int way, int tell)
 {
 	uint32_t handle = 0x802;
 	struct rm rm;
 	void *at = stalling_memory(1 << 20);
 
-	if (!at || rm_start(&rm, r->dir))
+	if (!at || rm_start(&rm, r->dir) || write(tell, "c", 1) != 1)
 		_exit(2);
 	switch (way) {
-	case 0: rm_ioctl(rm.ctl, NV_ESC_RM_CONTROL, at, sizeof(struct nvos54)); break;
-	case 1: rm_alloc(rm.ctl, rm.client, rm.device, &handle, NV01_MEMORY_LOCAL_USER, at); break;
-	case 2: rm_control(rm.ctl, rm.client, rm.subdevice, NV2080_CTRL_FB_GET_INFO_V2, at, 436);
+	case 0:
+		rm_ioctl(rm.ctl, NV_ESC_RM_CONTROL, at, sizeof(struct nvos54));
 		break;
-	case 3: stall_control(&rm, at); break;
-	case 4: rm_heap(&rm, at); break;
-	case 5: rm_ioctl(rm.ctl, NV_ESC_RM_ALLOC, at, sizeof(struct nvos21)); break;
-	case 6: stall_pinning(&rm, at); break;
-	case 7: stall_uvm(r, at, false); break;
-	case 8: stall_event(&rm, at); break;
-	case 9: stall_idle(&rm, at); break;
-	default: stall_uvm(r, at, true);
+	case 1:
+		rm_alloc(rm.ctl, rm.client, rm.device, &handle, NV01_MEMORY_LOCAL_USER, at);
+		break;
+	case 2:
+		rm_control(rm.ctl, rm.client, rm.subdevice, NV2080_CTRL_FB_GET_INFO_V2, at, 436);
+		break;
+	case 3:
+		stall_control(&rm, at);
+		break;
+	case 4:
+		rm_ioctl(rm.ctl, NV_ESC_RM_VID_HEAP_CONTROL, at, NVOS32_SIZE);
+		break;
+	case 5:
+		rm_ioctl(rm.ctl, NV_ESC_RM_ALLOC, at, sizeof(struct nvos21));
+		break;
+	case 6:
+		stall_pinning(&rm, at);
+		break;
+	case 7:
+		stall_uvm(r, at, false);
+		break;
+	case 8:
+		stall_event(&rm, at);
+		break;
+	case 9:
+		stall_idle(&rm, at);
+		break;
+	default:
+		stall_uvm(r, at, true);
 	}
-	for (;;)
+	if (write(tell, "r", 1) == 1)
 		pause();
+	_exit(0);
 }
 
-/* The neighbour, in a process of its own: answers each byte with one after a full round. */
-static void neighbour(struct race *r, int ask, int answer)
+/* Somebody else who works: answers each byte with one after a full round. */
+static void at_work(const char *dir, int ask, int answer)
 {
 	struct rm rm;
 	char byte;
 
-	if (rm_start(&rm, r->other))
+	if (rm_start(&rm, dir))
 		_exit(2);
 	while (read(ask, &byte, 1) == 1) {
 		byte = 'y';
@@ -281,6 +313,16 @@ static void neighbour(struct race *r, int ask, int answer)
 			break;
 	}
 	_exit(0);
+}
+
+static void neighbour(struct race *r, int ask, int answer)
+{
+	at_work(r->other, ask, answer);
+}
+
+static void sibling(struct race *r, int ask, int answer)
+{
+	at_work(r->dir, ask, answer);
 }
 
 struct peer {
@@ -325,34 +367,60 @@ static void peer_stop(struct peer *peer)
 	close(peer->answer);
 }
 
-static void userfault_round(struct race *r, struct peer *peer, unsigned int way)
+/* Whether the child stands in its call after a moment; -1: it could not even begin. */
+static int stands_still(int told)
 {
-	pid_t pid = race_fork();
+	char bytes[2];
+	ssize_t got;
 
-	if (!pid)
-		stall(r, way);
+	if (read(told, bytes, 1) != 1)
+		return -1;
 	truth_sleep_ms(20);
-	if (!peer_answers(peer, 3))
+	fcntl(told, F_SETFL, O_NONBLOCK);
+	got = read(told, bytes, 1);
+	return got != 1;
+}
+
+static void userfault_round(struct race *r, struct peer peers[2], unsigned int way)
+{
+	int tell[2], still;
+	pid_t pid;
+
+	if (pipe2(tell, O_CLOEXEC))
+		exit(3);
+	pid = race_fork();
+	if (!pid)
+		stall(r, way, tell[1]);
+	close(tell[1]);
+	still = stands_still(tell[0]);
+	close(tell[0]);
+	if (still < 0)
+		race_fail(r, "%s: no memory that stalls", stalls[way]);
+	r->hits += still == 1;
+	if (!peer_answers(&peers[0], 3))
 		race_fail(r, "%s: the neighbour's calls stand still", stalls[way]);
+	if (!peer_answers(&peers[1], 3))
+		race_fail(r, "%s: calls of the tenant's other processes stand still", stalls[way]);
 	if (race_kill(pid, 3) > 2)
 		race_fail(r, "%s: not to be killed", stalls[way]);
-	r->hits++;
 }
 
 static void userfault(struct race *r)
 {
-	struct peer peer;
+	struct peer peers[2];
 
 	if (!r->other) {
 		race_fail(r, "a second tenant's folder is needed");
 		return;
 	}
-	peer_start(r, &peer, neighbour);
-	if (!peer_answers(&peer, 5))
-		race_fail(r, "the neighbour does not get started");
+	peer_start(r, &peers[0], neighbour);
+	peer_start(r, &peers[1], sibling);
+	if (!peer_answers(&peers[0], 5) || !peer_answers(&peers[1], 5))
+		race_fail(r, "the others do not get started");
 	for (; race_goes_on(r); r->done++)
-		userfault_round(r, &peer, (unsigned int)(r->done % STALLS));
-	peer_stop(&peer);
+		userfault_round(r, peers, (unsigned int)(r->done % STALLS));
+	peer_stop(&peers[0]);
+	peer_stop(&peers[1]);
 	race_settled(r, r->start_charged, "all killed");
 }
 
@@ -460,7 +528,9 @@ static_assert(sizeof(struct channel_params) == 360, "535");
 static int add_channel(const struct rm *rm, uint32_t parent, uint32_t userd, uint32_t handle)
 {
 	struct channel_params p = {
-		.gpfifo_offset = 0x100000, .gpfifo_entries = 64, .engine_type = 1,
+		.gpfifo_offset = 0x100000,
+		.gpfifo_entries = 64,
+		.engine_type = 1,
 	};
 
 	p.h_userd_memory[0] = userd;
@@ -475,16 +545,17 @@ static int add_work(const struct rm *rm)
 	int rc = rm_alloc_video(rm, VICTIM_MEMORY, LARGE);
 
 	rc = rc ?: rm_alloc_system(rm, VICTIM_USERD, 64 << 10);
-	rc = rc ?: rm_alloc(rm->ctl, rm->client, rm->device, &handle, KEPLER_CHANNEL_GROUP_A,
-			    &group);
+	rc = rc    ?:
+		     rm_alloc(rm->ctl, rm->client, rm->device, &handle, KEPLER_CHANNEL_GROUP_A,
+			      &group);
 	return rc ?: add_channel(rm, VICTIM_GROUP, VICTIM_USERD, VICTIM_CHANNEL);
 }
 
 static int object_class(const struct rm *rm, uint32_t handle, uint32_t *h_class)
 {
 	struct nv0000_handle_info p = { .h_object = handle, .index = 2 };
-	int rc = rm_control(rm->ctl, rm->client, rm->client, NV0000_CTRL_CLIENT_GET_HANDLE_INFO,
-			    &p, sizeof(p));
+	int rc = rm_control(rm->ctl, rm->client, rm->client, NV0000_CTRL_CLIENT_GET_HANDLE_INFO, &p,
+			    sizeof(p));
 
 	*h_class = p.data_h_result;
 	return rc;
@@ -493,8 +564,10 @@ static int object_class(const struct rm *rm, uint32_t handle, uint32_t *h_class)
 static bool untouched(const struct rm *rm)
 {
 	static const uint32_t expected[][2] = {
-		{ VICTIM_MEMORY, NV01_MEMORY_LOCAL_USER }, { VICTIM_GROUP, KEPLER_CHANNEL_GROUP_A },
-		{ VICTIM_CHANNEL, AMPERE_CHANNEL_GPFIFO_A }, { RM_DEVICE, NV01_DEVICE_0 },
+		{ VICTIM_MEMORY, NV01_MEMORY_LOCAL_USER },
+		{ VICTIM_GROUP, KEPLER_CHANNEL_GROUP_A },
+		{ VICTIM_CHANNEL, AMPERE_CHANNEL_GPFIFO_A },
+		{ RM_DEVICE, NV01_DEVICE_0 },
 	};
 	uint32_t h_class;
 	unsigned int i;
@@ -551,9 +624,13 @@ static int foreign_idle(const struct rm *rm, uint32_t client)
 	uint32_t clients[1] = { client }, devices[1] = { RM_DEVICE },
 		 channels[1] = { VICTIM_CHANNEL };
 	struct nvos30 p = {
-		.h_client = rm->client, .h_device = rm->device, .num_channels = 1,
-		.ph_clients = (uintptr_t)clients, .ph_devices = (uintptr_t)devices,
-		.ph_channels = (uintptr_t)channels, .timeout = 1000,
+		.h_client = rm->client,
+		.h_device = rm->device,
+		.num_channels = 1,
+		.ph_clients = (uintptr_t)clients,
+		.ph_devices = (uintptr_t)devices,
+		.ph_channels = (uintptr_t)channels,
+		.timeout = 1000,
 		.status = RM_STATUS_UNTOUCHED,
 	};
 
@@ -580,8 +657,10 @@ static int foreign_device(const struct rm *rm, uint32_t client, bool target)
 
 static int foreign_event(const struct rm *rm, uint32_t client)
 {
-	struct nv0005_alloc p = { .h_parent_client = client, .h_src_resource = RM_DEVICE,
-				  .h_class = NV01_EVENT_OS_EVENT, .notify_index = 0 };
+	struct nv0005_alloc p = { .h_parent_client = client,
+				  .h_src_resource = RM_DEVICE,
+				  .h_class = NV01_EVENT_OS_EVENT,
+				  .notify_index = 0 };
 	uint32_t handle = 0xd02;
 	int rc = rm_alloc(rm->ctl, rm->client, rm->device, &handle, NV01_EVENT_OS_EVENT, &p);
 
@@ -592,8 +671,10 @@ static int foreign_event(const struct rm *rm, uint32_t client)
 
 static int foreign_channel(const struct uvm *uvm, const struct rm *rm, uint32_t client)
 {
-	struct uvm_register_channel p = { .rm_ctrl_fd = (uint32_t)rm->ctl, .h_client = client,
-					  .h_channel = VICTIM_CHANNEL, .base = 0x300000000000,
+	struct uvm_register_channel p = { .rm_ctrl_fd = (uint32_t)rm->ctl,
+					  .h_client = client,
+					  .h_channel = VICTIM_CHANNEL,
+					  .base = 0x300000000000,
 					  .length = RANGE_BYTES };
 
 	memcpy(p.gpu_uuid, uvm->uuid, 16);
@@ -602,7 +683,8 @@ static int foreign_channel(const struct uvm *uvm, const struct rm *rm, uint32_t 
 
 static int foreign_vaspace(const struct uvm *uvm, const struct rm *rm, uint32_t client)
 {
-	struct uvm_register_gpu_vaspace p = { .rm_ctrl_fd = (uint32_t)rm->ctl, .h_client = client,
+	struct uvm_register_gpu_vaspace p = { .rm_ctrl_fd = (uint32_t)rm->ctl,
+					      .h_client = client,
 					      .h_va_space = RM_DEVICE };
 
 	memcpy(p.gpu_uuid, uvm->uuid, 16);
@@ -636,7 +718,8 @@ static void foreign_objects(struct race *r, uint32_t client)
 		rm_dup(rm->ctl, rm->client, rm->device, 0xd04, client, VICTIM_MEMORY));
 	refused(r, "mapping memory",
 		rm_map(rm->ctl, client, RM_DEVICE, VICTIM_MEMORY, 2 * MIB, rm->gpu));
-	refused(r, "exporting memory", rm_export(rm->ctl, client, RM_DEVICE, VICTIM_MEMORY, rm->ctl));
+	refused(r, "exporting memory",
+		rm_export(rm->ctl, client, RM_DEVICE, VICTIM_MEMORY, rm->ctl));
 	refused(r, "sharing the address space", foreign_device(rm, client, false));
 	refused(r, "targeting the client", foreign_device(rm, client, true));
 	refused(r, "an event on a device", foreign_event(rm, client));

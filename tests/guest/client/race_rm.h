@@ -3,9 +3,13 @@
 #ifndef TEST_RACE_RM_H
 #define TEST_RACE_RM_H
 
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sys/syscall.h>
+
 #include "race.h"
 
-#define HANDLES	  2
+#define HANDLES   2
 #define BIG_PAGES (NVOS32_ATTR_PAGE_SIZE_BIG << 23) /* granule 64 KiB whatever the size */
 
 static const uint32_t flip_handles[HANDLES] = { 0x101, 0x102 };
@@ -162,24 +166,74 @@ static void size_flip_heap(struct race *r)
 /*
  * The call that makes a client runs on the caller's memory. If the class changes between
  * gpushare's look and the driver's, the driver makes something else; gpushare must notice.
+ *
+ * The moment between is made long: a first call's answer goes to write-protected memory that
+ * nobody resolves, so whoever makes clients one at a time stands still; the second call waits for it.
+ *
+ * Three ways: on the client's own file; on a second file tied to it, for which the driver acts
+ * on the same clients; and with the handle of a client that gpushare does not know as answer,
+ * as if the call had made it.
  */
-enum { ROOT_SAME, ROOT_TIED, ROOT_HIDDEN, ROOT_WAYS };
-#define ROOT_TRIES 8
+enum { ROOT_OWN, ROOT_TIED, ROOT_HIDDEN, ROOT_WAYS };
+#define THEFTS 12
+static const char *const root_names[] = { "root", "root, tied file", "root, hidden client" };
 
-struct flip_root {
-	volatile struct nvos21 call;
-	struct nv_memory_alloc params;
-	unsigned int n;
+struct root_call {
+	volatile struct nvos21 *call;
+	int fd;
+	pthread_t thread;
 };
 
-static void flip_root_step(struct attacker *a)
+static void *root_call_main(void *data)
 {
-	struct flip_root *f = a->data;
-	unsigned int i = f->n++ & 63;
+	struct root_call *c = data;
 
-	f->call.h_class = f->n & 1 ? NV01_ROOT : NV01_MEMORY_LOCAL_USER;
-	while (i--)
-		atomic_signal_fence(memory_order_seq_cst);
+	rm_ioctl(c->fd, NV_ESC_RM_ALLOC, (void *)c->call, sizeof(*c->call));
+	return NULL;
+}
+
+static void root_call_start(struct root_call *c)
+{
+	if (pthread_create(&c->thread, NULL, root_call_main, c))
+		exit(3);
+}
+
+struct trap { /* a page that can be read, and whose writers stand still */
+	int uffd;
+	void *page;
+};
+
+static bool trap_protect(struct trap *t, bool on)
+{
+	struct uffdio_writeprotect wp = {
+		.range = { (uintptr_t)t->page, 4096 },
+		.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
+	};
+
+	return !ioctl(t->uffd, UFFDIO_WRITEPROTECT, &wp);
+}
+
+static bool trap_open(struct trap *t)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_WP };
+
+	t->uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	t->page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t->uffd < 0 || t->page == MAP_FAILED || ioctl(t->uffd, UFFDIO_API, &api))
+		return false;
+	reg.range.start = (uintptr_t)t->page;
+	reg.range.len = 4096;
+	return !ioctl(t->uffd, UFFDIO_REGISTER, &reg);
+}
+
+/* Whether somebody stands still there, within a second. */
+static bool trap_caught(struct trap *t)
+{
+	struct pollfd p = { .fd = t->uffd, .events = POLLIN };
+	struct uffd_msg message;
+
+	return poll(&p, 1, 1000) == 1 && read(t->uffd, &message, sizeof(message)) > 0;
 }
 
 struct thief { /* takes the answer away before gpushare reads it */
@@ -198,7 +252,7 @@ static void thief_step(struct attacker *a)
 	}
 }
 
-/* A client that the driver has and gpushare never saw; 0 if it could not be done. */
+/* A client that the driver has and gpushare may not have seen; 0: it could not be done. */
 static uint32_t hidden_client(struct race *r, int ctl)
 {
 	static struct thief t;
@@ -207,81 +261,69 @@ static uint32_t hidden_client(struct race *r, int ctl)
 
 	memset((void *)&t, 0, sizeof(t));
 	attacker_start(&a, r, thief_step, &t);
-	for (tries = 0; tries < ROOT_TRIES && !t.taken; tries++)
+	for (tries = 0; tries < THEFTS && !t.taken; tries++)
 		rm_ioctl(ctl, NV_ESC_RM_ALLOC, (void *)&t.call, sizeof(t.call));
 	attacker_stop(&a);
 	return t.taken;
 }
 
-/* The file on which the root calls go out: the client's own, or another that is tied to it. */
-static int root_file(struct rm *rm, int way)
+static int tied_file(const struct rm *rm)
 {
-	int fd;
+	int fd = rm_open_node(rm->dir, "nvidiactl");
 
-	if (way != ROOT_TIED)
-		return rm->ctl;
-	fd = rm_open_node(rm->dir, "nvidiactl");
 	if (fd >= 0)
 		rm_register_fd(fd, rm->ctl);
 	return fd;
 }
 
-static uint32_t root_wish(struct race *r, struct rm *rm, int way)
+/* One call, changed on its way; counts how often the way was open. */
+static void root_change(struct race *r, struct trap *trap, int fd, volatile struct nvos21 *call)
 {
-	uint32_t handle;
-	int fd;
+	struct root_call first = { .call = trap->page, .fd = fd };
+	struct root_call second = { .call = call, .fd = fd };
 
-	if (way != ROOT_HIDDEN)
-		return flip_handles[0];
-	fd = root_file(rm, ROOT_TIED); /* stays open: its client must live */
-	handle = hidden_client(r, fd);
-	return handle ?: flip_handles[0];
+	memset(trap->page, 0, 4096); /* a genuine call */
+	trap_protect(trap, true);
+	root_call_start(&first);
+	r->hits += trap_caught(trap);
+	root_call_start(&second);
+	truth_sleep_ms(3);
+	call->h_class = NV01_MEMORY_LOCAL_USER;
+	trap_protect(trap, false);
+	pthread_join(first.thread, NULL);
+	pthread_join(second.thread, NULL);
 }
 
-static void root_attack(struct race *r, struct rm *rm, int way, struct flip_root *f)
+static void root_attack(struct race *r, struct rm *rm, int way, struct trap *trap)
 {
-	int fd = root_file(rm, way), tries;
-	struct attacker a;
-	uint32_t wish = root_wish(r, rm, way);
+	struct nv_memory_alloc params = { .owner = rm->client, .size = LARGE };
+	int tied = tied_file(rm);
+	uint32_t wish = way == ROOT_HIDDEN ? hidden_client(r, tied) : 0;
+	volatile struct nvos21 call = {
+		.h_root = rm->client,
+		.h_object_parent = rm->device,
+		.h_object_new = wish ?: flip_handles[0],
+		.h_class = NV01_ROOT,
+		.p_alloc_parms = (uintptr_t)&params,
+	};
 
-	f->call.h_root = rm->client;
-	f->call.h_object_parent = rm->device;
-	f->call.p_alloc_parms = (uintptr_t)&f->params;
-	attacker_start(&a, r, flip_root_step, f);
-	for (tries = 0; tries < ROOT_TRIES; tries++) {
-		f->params = (struct nv_memory_alloc){ .owner = rm->client, .size = LARGE };
-		f->call.h_object_new = wish;
-		f->call.status = RM_STATUS_UNTOUCHED;
-		if (rm_ioctl(fd, NV_ESC_RM_ALLOC, (void *)&f->call, sizeof(f->call)))
-			break; /* taken out of use */
-		if (!f->call.status && f->params.limit) {
-			r->hits++;
-			break;
-		}
-	}
-	attacker_stop(&a);
-	race_quiet(r, way == ROOT_SAME ? "root" : way == ROOT_TIED ? "root, tied file" :
-								      "root, hidden client");
-	if (fd != rm->ctl && fd >= 0)
-		close(fd);
-}
-
-static void close_from(int fd)
-{
-	close_range((unsigned int)fd, ~0u, 0);
+	root_change(r, trap, way == ROOT_TIED ? tied : rm->ctl, &call);
+	race_quiet(r, root_names[way]);
+	if (tied >= 0)
+		close(tied);
 }
 
 static void root_flip(struct race *r)
 {
-	static struct flip_root f;
-	int first = dup(0);
+	struct trap trap;
 	struct rm rm;
 
-	close(first);
+	if (!race_need(r, "memory that stalls writers", !trap_open(&trap)))
+		return;
 	for (; race_goes_on(r); r->done++) {
 		if (race_need(r, "client", rm_start(&rm, r->dir)))
-			root_attack(r, &rm, (int)(r->done % ROOT_WAYS), &f);
-		close_from(first);
+			root_attack(r, &rm, (int)(r->done % ROOT_WAYS), &trap);
+		rm_stop(&rm);
 	}
 }
 
@@ -293,9 +335,9 @@ static void root_flip(struct race *r)
  */
 #define PENDING_ROOM  (3 * MIB)
 #define PENDING_BYTES (2 * MIB + SMALL)
-#define PENDING	      0x201u
-#define FILLER	      0x202u
-#define VIRTUAL	      0x203u
+#define PENDING       0x201u
+#define FILLER        0x202u
+#define VIRTUAL       0x203u
 
 static bool fill(struct race *r, uint64_t room)
 {
@@ -445,7 +487,7 @@ static void dup_and_free(struct attacker *a)
 	if (rm_dup(g->rm.ctl, g->rm.client, g->rm.device, COPY, a->race->rm.client, SOURCE))
 		return;
 	g->attempts++;
-	if (g->n++ & 1)
+	if (g->n++ % 7) /* now and then it outlives the source until the next rest */
 		rm_free(g->rm.ctl, g->rm.client, g->rm.device, COPY);
 }
 
@@ -480,11 +522,14 @@ static void dup_free(struct race *r)
 	attacker_start(&a, r, dup_and_free, &g);
 	for (; race_goes_on(r); r->done++) {
 		race_need(r, "source", rm_alloc_video(&r->rm, SOURCE, LARGE));
+		if (r->done & 1)
+			sched_yield();
 		rm_free(r->rm.ctl, r->rm.client, r->rm.device, SOURCE);
 		if (r->done % CHECK_EVERY)
 			continue;
 		attacker_pause(&a);
 		race_quiet(r, "attacker at rest");
+		rm_free(g.rm.ctl, g.rm.client, g.rm.device, COPY);
 		attacker_resume(&a);
 	}
 	attacker_stop(&a);

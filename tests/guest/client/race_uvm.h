@@ -7,11 +7,18 @@
 
 /* ---- external-flip ---- */
 
-#define RANGE_A	    0x200000000000ULL
-#define RANGE_B	    0x200010000000ULL
+#define RANGE_A     0x200000000000ULL
+#define RANGE_B     0x200010000000ULL
 #define RANGE_BYTES (8 * MIB)
 
-enum { EXTERNAL_MEMORY, EXTERNAL_BASE, EXTERNAL_LENGTH, EXTERNAL_FREE, EXTERNAL_ALL, EXTERNAL_MODES };
+enum {
+	EXTERNAL_MEMORY,
+	EXTERNAL_BASE,
+	EXTERNAL_LENGTH,
+	EXTERNAL_FREE,
+	EXTERNAL_ALL,
+	EXTERNAL_MODES
+};
 
 struct flip_external {
 	volatile struct uvm_map_external map;

@@ -19,7 +19,8 @@ static const struct {
 	void (*run)(struct race *r);
 	const char *what;
 } races[] = {
-	{ "size-flip-alloc", size_flip_alloc, "RM_ALLOC whose size, class, handle or pointer changes" },
+	{ "size-flip-alloc", size_flip_alloc,
+	  "RM_ALLOC whose size, class, handle or pointer changes" },
 	{ "size-flip-heap", size_flip_heap, "the heap call whose size, place or function changes" },
 	{ "root-flip", root_flip, "a client allocation that turns into one of memory" },
 	{ "pending-dup", pending_dup, "a second handle on memory not yet settled" },

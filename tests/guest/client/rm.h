@@ -24,7 +24,7 @@
 #include "nvabi/numbers.h"
 #include "nvabi/structs.h"
 
-#define MIB (1ULL << 20)
+#define MIB                 (1ULL << 20)
 #define RM_STATUS_UNTOUCHED 0x7eadbeef /* the driver wrote no status */
 
 struct rm { /* one control file with one client on the folder's first card */
@@ -60,7 +60,8 @@ static inline int rm_first_minor(const char *dir)
 	if (!folder)
 		return -errno;
 	while ((entry = readdir(folder))) {
-		if (strncmp(entry->d_name, "nvidia", 6) || !isdigit((unsigned char)entry->d_name[6]))
+		if (strncmp(entry->d_name, "nvidia", 6) ||
+		    !isdigit((unsigned char)entry->d_name[6]))
 			continue;
 		minor = atoi(entry->d_name + 6);
 		if (first < 0 || minor < first)
@@ -102,8 +103,11 @@ static inline int rm_alloc(int fd, uint32_t client, uint32_t parent, uint32_t *h
 			   uint32_t h_class, void *params)
 {
 	struct nvos21 p = {
-		.h_root = client, .h_object_parent = parent, .h_object_new = *handle,
-		.h_class = h_class, .p_alloc_parms = (uintptr_t)params,
+		.h_root = client,
+		.h_object_parent = parent,
+		.h_object_new = *handle,
+		.h_class = h_class,
+		.p_alloc_parms = (uintptr_t)params,
 		.status = RM_STATUS_UNTOUCHED,
 	};
 	int rc = rm_ioctl(fd, NV_ESC_RM_ALLOC, &p, sizeof(p));
@@ -126,8 +130,11 @@ static inline int rm_control(int fd, uint32_t client, uint32_t object, uint32_t 
 			     uint32_t bytes)
 {
 	struct nvos54 p = {
-		.h_client = client, .h_object = object, .cmd = cmd,
-		.p_params = (uintptr_t)params, .params_size = bytes,
+		.h_client = client,
+		.h_object = object,
+		.cmd = cmd,
+		.p_params = (uintptr_t)params,
+		.params_size = bytes,
 		.status = RM_STATUS_UNTOUCHED,
 	};
 
@@ -138,8 +145,11 @@ static inline int rm_dup(int fd, uint32_t client, uint32_t parent, uint32_t obje
 			 uint32_t source_client, uint32_t source)
 {
 	struct nvos55 p = {
-		.h_client = client, .h_parent = parent, .h_object = object,
-		.h_client_src = source_client, .h_object_src = source,
+		.h_client = client,
+		.h_parent = parent,
+		.h_object = object,
+		.h_client_src = source_client,
+		.h_object_src = source,
 		.status = RM_STATUS_UNTOUCHED,
 	};
 
@@ -151,8 +161,12 @@ static inline int rm_map(int fd, uint32_t client, uint32_t device, uint32_t memo
 			 int target)
 {
 	struct nvos33_fd p = {
-		.h_client = client, .h_device = device, .h_memory = memory, .length = bytes,
-		.fd = (uint32_t)target, .status = RM_STATUS_UNTOUCHED,
+		.h_client = client,
+		.h_device = device,
+		.h_memory = memory,
+		.length = bytes,
+		.fd = (uint32_t)target,
+		.status = RM_STATUS_UNTOUCHED,
 	};
 
 	return rm_ioctl(fd, NV_ESC_RM_MAP_MEMORY, &p, sizeof(p)) ?: (int)p.status;
@@ -162,8 +176,13 @@ static inline int rm_map_dma(int fd, uint32_t client, uint32_t device, uint32_t 
 			     uint32_t memory, uint64_t bytes, uint64_t *va)
 {
 	struct nvos46_v535 p = {
-		.h_client = client, .h_device = device, .h_dma = dma, .h_memory = memory,
-		.length = bytes, .dma_offset = *va, .status = RM_STATUS_UNTOUCHED,
+		.h_client = client,
+		.h_device = device,
+		.h_dma = dma,
+		.h_memory = memory,
+		.length = bytes,
+		.dma_offset = *va,
+		.status = RM_STATUS_UNTOUCHED,
 	};
 	int rc = rm_ioctl(fd, NV_ESC_RM_MAP_MEMORY_DMA, &p, sizeof(p)) ?: (int)p.status;
 
@@ -175,9 +194,11 @@ static inline int rm_map_dma(int fd, uint32_t client, uint32_t device, uint32_t 
 static inline int rm_export(int fd, uint32_t client, uint32_t device, uint32_t object, int target)
 {
 	struct nv0000_export_to_fd p = {
-		.object_type = 1, .object_data_rm_object_h_device = device,
+		.object_type = 1,
+		.object_data_rm_object_h_device = device,
 		.object_data_rm_object_h_parent = device,
-		.object_data_rm_object_h_object = object, .fd = (uint32_t)target,
+		.object_data_rm_object_h_object = object,
+		.fd = (uint32_t)target,
 	};
 
 	return rm_control(fd, client, client, NV0000_CTRL_OS_UNIX_EXPORT_OBJECT_TO_FD, &p,
@@ -187,7 +208,8 @@ static inline int rm_export(int fd, uint32_t client, uint32_t device, uint32_t o
 static inline int rm_import(int fd, uint32_t client, uint32_t device, uint32_t object, int source)
 {
 	struct nv0000_import_from_fd p = {
-		.fd = (uint32_t)source, .object_type = 1,
+		.fd = (uint32_t)source,
+		.object_type = 1,
 		.object_data_rm_object_h_device = device,
 		.object_data_rm_object_h_parent = device,
 		.object_data_rm_object_h_object = object,
@@ -209,7 +231,9 @@ static inline int rm_alloc_video(const struct rm *rm, uint32_t handle, uint64_t 
 static inline int rm_alloc_system(const struct rm *rm, uint32_t handle, uint64_t bytes)
 {
 	struct nv_memory_alloc p = {
-		.owner = rm->client, .size = bytes, .attr = NVOS32_ATTR_LOCATION_PCI << 25,
+		.owner = rm->client,
+		.size = bytes,
+		.attr = NVOS32_ATTR_LOCATION_PCI << 25,
 	};
 
 	return rm_alloc(rm->ctl, rm->client, rm->device, &handle, NV01_MEMORY_SYSTEM, &p);
@@ -309,7 +333,7 @@ static inline int rm_start(struct rm *rm, const char *dir)
 /* ---- the managed-memory node ---- */
 
 #define UVM_MAP_EXTERNAL_BYTES 1200 /* 535 */
-#define UVM_POOL_BYTES 1184
+#define UVM_POOL_BYTES         1184
 
 struct uvm_gpu_attributes { /* UvmGpuMappingAttributes: uvm_types.h */
 	uint8_t uuid[16];
@@ -344,8 +368,11 @@ static inline int uvm_ioctl(int fd, unsigned long cmd, void *arg)
 	return ioctl(fd, cmd, arg) < 0 ? -errno : 0;
 }
 
-#define UVM_CALL(fd, cmd, p) \
-	({ (p)->rm_status = RM_STATUS_UNTOUCHED; uvm_ioctl(fd, cmd, p) ?: (int)(p)->rm_status; })
+#define UVM_CALL(fd, cmd, p)                                  \
+	({                                                    \
+		(p)->rm_status = RM_STATUS_UNTOUCHED;         \
+		uvm_ioctl(fd, cmd, p) ?: (int)(p)->rm_status; \
+	})
 
 static inline int uvm_create_range(int fd, uint64_t base, uint64_t length)
 {
@@ -449,7 +476,9 @@ static inline int uvm_add_vaspace(struct uvm *uvm, const struct rm *rm)
 {
 	struct nv_vaspace_alloc space = { 0 };
 	struct uvm_register_gpu_vaspace reg = {
-		.rm_ctrl_fd = (uint32_t)rm->ctl, .h_client = rm->client, .h_va_space = UVM_VASPACE,
+		.rm_ctrl_fd = (uint32_t)rm->ctl,
+		.h_client = rm->client,
+		.h_va_space = UVM_VASPACE,
 	};
 	uint32_t handle = UVM_VASPACE;
 	int rc = rm_alloc(rm->ctl, rm->client, rm->device, &handle, FERMI_VASPACE_A, &space);
