@@ -64,25 +64,35 @@ static void job_places(struct sim_channel *channel, struct sim_copy_job *job)
 
 /* ---- plain copies ---- */
 
+/* The page at @va, referenced; NULL: the channel is dead. */
+static struct page *page_or_fault(struct sim_channel *channel, u64 va)
+{
+	struct page *page = sim_va_page(channel->vaspace, va);
+
+	if (page)
+		return page;
+	channel->fault_va = va;
+	sim_channel_fault(channel, NV_XID_FIFO_MMU_FAULT);
+	return NULL;
+}
+
+/* Inside one page on both sides. Zeros onto zeros cost no page. */
 static enum sim_step copy_piece(struct sim_channel *channel, u64 dst, u64 src, size_t bytes)
 {
-	struct page *from = sim_va_page(channel->vaspace, src), *to;
-	enum sim_step step = SIM_STEP_DONE;
+	struct page *from, *to;
 
-	if (!from) {
-		channel->fault_va = src;
-		return sim_channel_fault(channel, NV_XID_FIFO_MMU_FAULT);
-	}
-	to = sim_va_page(channel->vaspace, dst);
+	if (sim_va_untouched(channel->vaspace, src) && sim_va_untouched(channel->vaspace, dst))
+		return SIM_STEP_DONE;
+	from = page_or_fault(channel, src);
+	if (!from)
+		return SIM_STEP_FAULT;
+	to = page_or_fault(channel, dst);
 	if (to) {
 		memcpy_page(to, offset_in_page(dst), from, offset_in_page(src), bytes);
 		put_page(to);
-	} else {
-		channel->fault_va = dst;
-		step = sim_channel_fault(channel, NV_XID_FIFO_MMU_FAULT);
 	}
 	put_page(from);
-	return step;
+	return to ? SIM_STEP_DONE : SIM_STEP_FAULT;
 }
 
 static enum sim_step copy_part(struct sim_channel *channel, u64 dst, u64 src, u64 bytes)
@@ -153,12 +163,71 @@ static enum sim_step remap_piece(struct sim_channel *channel, u64 dst, u64 src, 
 	return sim_channel_write(channel, dst, to, count * dst_bytes);
 }
 
-/* @first element of a line, @count of them. */
+/* ---- fills: the destination from constants alone ---- */
+
+static bool is_fill(const struct sim_channel *channel)
+{
+	u32 remap = reg(channel, NVC7B5_REMAP_COMPONENTS);
+	unsigned int i;
+
+	for (i = 0; i < NVC7B5_REMAP_DST_COMPONENTS(remap); i++)
+		if (NVC7B5_REMAP_DST(remap, i) != NVC7B5_REMAP_CONST_A_SELECTED &&
+		    NVC7B5_REMAP_DST(remap, i) != NVC7B5_REMAP_CONST_B_SELECTED)
+			return false;
+	/* else the pattern would not repeat with the buffer */
+	return BUFFER_BYTES % element_bytes(channel, NVC7B5_LAUNCH_REMAP, true) == 0;
+}
+
+/* Inside one page; the pattern goes on at @phase. */
+static void fill_page(struct page *page, size_t offset, const u8 *pattern, size_t phase,
+		      size_t bytes)
+{
+	while (bytes) {
+		size_t part = min(bytes, BUFFER_BYTES - phase);
+
+		memcpy_to_page(page, offset, pattern + phase, part);
+		offset += part;
+		bytes -= part;
+		phase = 0;
+	}
+}
+
+static enum sim_step fill_part(struct sim_channel *channel, u64 dst, u64 bytes)
+{
+	u32 element = element_bytes(channel, NVC7B5_LAUNCH_REMAP, true), i;
+	u32 remap = reg(channel, NVC7B5_REMAP_COMPONENTS);
+	u8 pattern[BUFFER_BYTES];
+	u64 done = 0;
+	bool zeros;
+
+	for (i = 0; i < BUFFER_BYTES; i += element)
+		remap_element(channel, remap, pattern + i, NULL);
+	zeros = !memchr_inv(pattern, 0, sizeof(pattern));
+	while (done < bytes) {
+		u64 va = dst + done;
+		size_t piece = min(bytes - done, (u64)(PAGE_SIZE - offset_in_page(va)));
+		struct page *page;
+
+		if (!zeros || !sim_va_untouched(channel->vaspace, va)) {
+			page = page_or_fault(channel, va);
+			if (!page)
+				return SIM_STEP_FAULT;
+			fill_page(page, offset_in_page(va), pattern, done % BUFFER_BYTES, piece);
+			put_page(page);
+		}
+		done += piece;
+	}
+	return SIM_STEP_DONE;
+}
+
+/* @count elements of a line. */
 static enum sim_step remap_part(struct sim_channel *channel, u64 dst, u64 src, u64 count)
 {
 	u32 dst_bytes = element_bytes(channel, NVC7B5_LAUNCH_REMAP, true);
 	u32 src_bytes = element_bytes(channel, NVC7B5_LAUNCH_REMAP, false);
 
+	if (is_fill(channel))
+		return fill_part(channel, dst, count * dst_bytes);
 	while (count) {
 		u32 piece = min_t(u64, count, ELEMENTS);
 		enum sim_step step = remap_piece(channel, dst, src, piece);

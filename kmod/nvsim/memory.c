@@ -153,10 +153,11 @@ u32 sim_memory_create(const struct sim_memory_spec *spec, struct sim_memory **ou
 	if (!memory)
 		return NV_ERR_NO_MEMORY;
 	if (spec->kind == SIM_MEMORY_CARD) {
-		memory->bytes = sim_memory_round(spec->bytes, spec->attr, spec->attr2,
-						 &memory->page_bytes);
+		memory->bytes =
+			sim_memory_round(spec->bytes, spec->attr, spec->attr2, &memory->page_bytes);
 		status = memory->bytes ? sim_heap_take(spec->card, memory) : NV_ERR_NO_MEMORY;
-	} else if (spec->kind == SIM_MEMORY_SYSTEM && spec->bytes >> PAGE_SHIFT > totalram_pages()) {
+	} else if (spec->kind == SIM_MEMORY_SYSTEM &&
+		   spec->bytes >> PAGE_SHIFT > totalram_pages()) {
 		status = NV_ERR_NO_MEMORY;
 	}
 	if (status) {
@@ -194,8 +195,7 @@ static u32 pin(struct sim_memory *memory, u64 address)
 }
 
 /* The caller's own pages, from page-aligned @address. */
-u32 sim_memory_create_user(const struct sim_memory_spec *spec, u64 address,
-			   struct sim_memory **out)
+u32 sim_memory_create_user(const struct sim_memory_spec *spec, u64 address, struct sim_memory **out)
 {
 	struct sim_memory *memory;
 	u32 status;
@@ -290,7 +290,14 @@ struct page *sim_memory_page(struct sim_memory *memory, pgoff_t index)
 	return page_make(memory, index, shown);
 }
 
-static int memory_copy(struct sim_memory *memory, u64 offset, void *buffer, size_t bytes, bool write)
+bool sim_memory_untouched(struct sim_memory *memory, pgoff_t index)
+{
+	return index < memory->bytes >> PAGE_SHIFT && !memory->user_pages &&
+	       memory->kind != SIM_MEMORY_WINDOW && !xa_load(&memory->pages, index);
+}
+
+static int memory_copy(struct sim_memory *memory, u64 offset, void *buffer, size_t bytes,
+		       bool write)
 {
 	while (bytes) {
 		size_t in_page = offset & ~PAGE_MASK;

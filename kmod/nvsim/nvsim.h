@@ -3,11 +3,12 @@
  * nvsim: a simulated NVIDIA driver. Everything that two of its files share.
  *
  * Locks, outermost first (README.md has the reasons):
+ *   uvm space lock   GPUs of one managed-memory file
  *   sim_rm_lock      clients, objects, parents, mappings; write for calls that change them
  *   mmap_lock        taken by user copies under sim_rm_lock, so no fault, mmap or
- *                    vm close handler may take sim_rm_lock
- *   uvm space lock   one managed-memory file
+ *                    vm close handler may take sim_rm_lock or a uvm space lock
  *   vaspace lock     one GPU address space
+ *   uvm ranges_lock  ranges of one managed-memory file
  *   file lock        mapping context and exports of one open file
  *   memory lock      pages of one memory object
  *   heap lock        one card's heap figures and extents
@@ -108,8 +109,7 @@ struct sim_card *sim_card_by_gpu_id(u32 gpu_id);
 struct sim_card *sim_card_by_minor(unsigned int minor);
 struct sim_card *sim_card_by_uuid(const u8 uuid[16]);
 struct sim_card *sim_card_by_instance(u32 instance);
-#define sim_for_each_card(card, i) \
-	for (i = 0; i < sim_params.cards && ((card) = sim_cards[i]); i++)
+#define sim_for_each_card(card, i) for (i = 0; i < sim_params.cards && ((card) = sim_cards[i]); i++)
 
 struct sim_heap_figures { /* bytes; total >= heap >= free */
 	u64 total; /* [8] */
@@ -169,6 +169,8 @@ void sim_memory_disown(struct sim_memory *memory);
  * memory or out of range. It lives as long as the caller's reference on @memory.
  * Sleeps. */
 struct page *sim_memory_page(struct sim_memory *memory, pgoff_t index);
+/* Nobody has touched it: it reads as zeros and costs nothing yet. */
+bool sim_memory_untouched(struct sim_memory *memory, pgoff_t index);
 int sim_memory_read(struct sim_memory *memory, u64 offset, void *to, size_t bytes);
 int sim_memory_write(struct sim_memory *memory, u64 offset, const void *from, size_t bytes);
 
@@ -226,7 +228,8 @@ struct sim_client {
 	struct list_head link; /* sim_clients */
 	struct xarray objects; /* handle -> sim_object, root included */
 	struct sim_file *owner; /* control file; NULL: kernel */
-	struct pid *pid; /* thread group that made it; NULL: kernel */
+	struct pid *pid; /* who made it, as os_get_pid_info() notes it; NULL: kernel */
+	pid_t tgid; /* the same as os_get_current_process() notes it */
 	kuid_t uid; /* effective, when made */
 	char comm[SIM_TASK_COMM_LEN];
 	u32 next_handle; /* for handles the driver chooses: 0xcaf00000 + n */
@@ -269,10 +272,10 @@ struct sim_ctrl {
 	u32 (*handle)(struct sim_call *call, struct sim_object *object, void *params);
 };
 
-#define SIM_CTRL_WRITE	0x1 /* sim_rm_lock for writing (default: reading) */
-#define SIM_CTRL_ADMIN	0x2 /* 0x1b unless call->admin */
-#define SIM_CTRL_KERNEL 0x4 /* 0x1b unless call->kernel */
-#define SIM_CTRL_NICE	0x8 /* 0x1b unless CAP_SYS_NICE or kernel */
+#define SIM_CTRL_WRITE   0x1 /* sim_rm_lock for writing (default: reading) */
+#define SIM_CTRL_ADMIN   0x2 /* 0x1b unless call->admin */
+#define SIM_CTRL_KERNEL  0x4 /* 0x1b unless call->kernel */
+#define SIM_CTRL_NICE    0x8 /* 0x1b unless CAP_SYS_NICE or kernel */
 #define SIM_CTRL_ANYSIZE 0x10 /* handler is told nothing: any size up to 64 KiB */
 
 int sim_ctrl_init(void); /* add classes, sort tables; -errno */
@@ -358,6 +361,8 @@ int sim_va_write(struct sim_vaspace *vaspace, u64 va, const void *from, size_t b
 		 u64 *fault_va);
 /* A referenced page (put_page()) at va, offset va & ~PAGE_MASK; NULL: not mapped. */
 struct page *sim_va_page(struct sim_vaspace *vaspace, u64 va);
+/* Mapped, and sim_memory_untouched(). */
+bool sim_va_untouched(struct sim_vaspace *vaspace, u64 va);
 
 /* ---- exec_*.c (the executor) ---- */
 
@@ -456,7 +461,8 @@ void sim_fault_after(enum sim_fault_site site, u32 number);
 
 struct dentry;
 struct sim_counts {
-	atomic_t opens, clients, objects, memories, pages, mappings, vaspaces, uvm_spaces, doorbells;
+	atomic_t opens, clients, objects, memories, pages, mappings, vaspaces, uvm_spaces,
+		doorbells;
 };
 
 extern struct sim_counts sim_counts;

@@ -207,6 +207,21 @@ struct page *sim_va_page(struct sim_vaspace *vaspace, u64 va)
 	return page;
 }
 
+bool sim_va_untouched(struct sim_vaspace *vaspace, u64 va)
+{
+	struct sim_va_map *map;
+	bool untouched = false;
+
+	down_read(&vaspace->lock);
+	map = first_map(vaspace, va, va);
+	if (map && map->memory)
+		untouched =
+			sim_memory_untouched(map->memory,
+					     (map->offset + va - map->node.start) >> PAGE_SHIFT);
+	up_read(&vaspace->lock);
+	return untouched;
+}
+
 static int copy_at(struct sim_vaspace *vaspace, u64 va, void *buffer, size_t bytes, bool write,
 		   u64 *fault_va)
 {
@@ -236,8 +251,7 @@ int sim_va_read(struct sim_vaspace *vaspace, u64 va, void *to, size_t bytes, u64
 	return copy_at(vaspace, va, to, bytes, false, fault_va);
 }
 
-int sim_va_write(struct sim_vaspace *vaspace, u64 va, const void *from, size_t bytes,
-		 u64 *fault_va)
+int sim_va_write(struct sim_vaspace *vaspace, u64 va, const void *from, size_t bytes, u64 *fault_va)
 {
 	return copy_at(vaspace, va, (void *)from, bytes, true, fault_va);
 }

@@ -47,11 +47,16 @@ holding() {{
 }}
 gone() {{
     kill -9 $pid; wait $pid
-    for i in $(seq 50); do grep -qx 'opens 0' /sys/kernel/debug/nvsim/counts && break; sleep 0.1; done
+    for i in $(seq 50); do
+        grep -qx 'opens 0' /sys/kernel/debug/nvsim/counts && break
+        sleep 0.1
+    done
     truth
 }}
-# standard input stays open until the last line has been answered
-steps() {{ printf 'alloc 1G\\nmemgetinfo\\nfree 0\\nfree 0\\nalloc 64G\\nmemgetinfo\\nquit\\n' | cudaprobe step; }}
+steps() {{
+    printf '%s\\n' 'alloc 1G' memgetinfo 'free 0' 'free 0' 'alloc 64G' memgetinfo quit |
+        cudaprobe step
+}}
 section list nvidia-smi -L
 section table nvidia-smi
 section query nvidia-smi -q

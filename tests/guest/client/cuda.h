@@ -14,8 +14,9 @@
 
 typedef unsigned long long cu_ptr;
 
-enum { CU_OK = 0, CU_OUT_OF_MEMORY = 2 };
+enum { CU_OK = 0, CU_INVALID_VALUE = 1, CU_OUT_OF_MEMORY = 2 };
 enum { CU_EVENT_DEFAULT = 0, CU_STREAM_DEFAULT = 0, CU_MEM_ATTACH_GLOBAL = 1 };
+enum { CU_SCHED_BLOCKING_SYNC = 4 };
 enum { CU_ALLOCATION_PINNED = 1, CU_LOCATION_DEVICE = 1, CU_ACCESS_READWRITE = 3 };
 enum { CU_ATTRIBUTE_MULTIPROCESSORS = 16, CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76 };
 
@@ -54,6 +55,7 @@ struct cu_uuid {
 	X(cuDeviceTotalMem_v2, (size_t *bytes, int device)) \
 	X(cuDevicePrimaryCtxRetain, (void **context, int device)) \
 	X(cuDevicePrimaryCtxRelease_v2, (int device)) \
+	X(cuDevicePrimaryCtxSetFlags_v2, (int device, unsigned int flags)) \
 	X(cuCtxSetCurrent, (void *context)) \
 	X(cuCtxSynchronize, (void)) \
 	X(cuMemGetInfo_v2, (size_t *free, size_t *total)) \
@@ -68,6 +70,7 @@ struct cu_uuid {
 	X(cuMemHostAlloc, (void **ptr, size_t bytes, unsigned int flags)) \
 	X(cuMemFreeHost, (void *ptr)) \
 	X(cuMemAllocManaged, (cu_ptr *ptr, size_t bytes, unsigned int flags)) \
+	X(cuMemPrefetchAsync, (cu_ptr ptr, size_t bytes, int device, void *stream)) \
 	X(cuMemAllocAsync, (cu_ptr *ptr, size_t bytes, void *stream)) \
 	X(cuMemFreeAsync, (cu_ptr ptr, void *stream)) \
 	X(cuMemGetAllocationGranularity, (size_t *bytes, const struct cu_allocation_prop *prop, int option)) \

@@ -72,6 +72,9 @@ static int start(void)
 		return 1;
 	if (step("device", cuDeviceGet(&device, ordinal ? atoi(ordinal) : 0)) != CU_OK)
 		return 1;
+	if (getenv("CUDAPROBE_BLOCKING") &&
+	    step("blocking", cuDevicePrimaryCtxSetFlags_v2(device, CU_SCHED_BLOCKING_SYNC)) != CU_OK)
+		return 1;
 	if (step("context", cuDevicePrimaryCtxRetain(&context, device)) != CU_OK)
 		return 1;
 	return step("current", cuCtxSetCurrent(context)) != CU_OK;
@@ -271,6 +274,10 @@ static void do_managed(unsigned long long bytes)
 	data[0] = 1;
 	data[bytes - 1] = 2;
 	claim("managed-data", data[0] == 1 && data[bytes - 1] == 2);
+	step("managed-prefetch", cuMemPrefetchAsync(ptr, bytes, device, NULL));
+	step("managed-sync", cuCtxSynchronize());
+	print_memory("managed-on-card");
+	claim("managed-data-after", data[0] == 1 && data[bytes - 1] == 2);
 	step("managed-free", cuMemFree_v2(ptr));
 	print_memory("memory");
 }
@@ -393,7 +400,7 @@ static void step_alloc(unsigned long long bytes)
 
 static void step_free(unsigned long long slot)
 {
-	int result = slot < SLOTS ? cuMemFree_v2(slots[slot]) : 1;
+	int result = slot < SLOTS && slots[slot] ? cuMemFree_v2(slots[slot]) : CU_INVALID_VALUE;
 
 	if (!result)
 		slots[slot] = 0;
@@ -436,7 +443,8 @@ static int usage(void)
 {
 	fprintf(stderr, "usage: cudaprobe info | alloc SIZE [COUNT] | copy | vmm [SIZE] | managed [SIZE] | host [SIZE] |\n"
 			"                 async [SIZE] | ptx [LAUNCHES] | hold SIZE SECONDS | step | all\n"
-			"SIZE: bytes, or with K, M, G (1024). CUDAPROBE_DEVICE: ordinal of the card.\n");
+			"SIZE: bytes, or with K, M, G (1024). CUDAPROBE_DEVICE: ordinal of the card.\n"
+			"CUDAPROBE_BLOCKING: waits sleep until an interrupt.\n");
 	return 2;
 }
 
