@@ -26,7 +26,7 @@ static u32 new_handle(struct gsh_job *job)
 }
 
 /* From settle: frees in the driver, on the tenant's own file and rights. */
-static bool undo(struct gsh_job *job, u32 h_client, u32 h_parent, u32 handle)
+bool gsh_job_undo(struct gsh_job *job, u32 h_client, u32 h_parent, u32 handle)
 {
 	struct gsh_job *undo = gsh_job_new(job->real, gsh_rm_cmd(NV_ESC_RM_FREE,
 								 sizeof(struct nvos00)));
@@ -46,133 +46,100 @@ static bool undo(struct gsh_job *job, u32 h_client, u32 h_parent, u32 handle)
 	return done;
 }
 
+/* ---- what a call points to ---- */
+
+/* Copies in what the call points to; an unreadable address gets the driver's answer. */
+static int copy_in(struct gsh_job *job, u64 user, u32 size, u32 ptr_off)
+{
+	int seg = gsh_job_seg(job, size, user, 0, ptr_off);
+
+	if (seg < 0)
+		return seg;
+	if (copy_from_user(job->segs[seg].buf, (void __user *)user, size))
+		return -EFAULT;
+	return seg;
+}
+
+static int copy_in_params(struct gsh_job *job)
+{
+	struct gsh_request *req = &job->req;
+	int err;
+
+	if (req->params_ptr && req->params_bytes) {
+		err = copy_in(job, req->params_ptr, req->params_bytes, req->params_ptr_off);
+		if (err < 0)
+			return err;
+		err = gsh_decode_alloc_params(gsh_version, req, job->segs[1].buf,
+					      req->params_bytes);
+		if (err)
+			return err;
+	} else if (req->params_ptr) {
+		/* A class without known parameters: the driver sees no pointer. */
+		memset(gsh_job_top(job) + req->params_ptr_off, 0, 8);
+	}
+	if (req->rights_ptr) {
+		err = copy_in(job, req->rights_ptr, 4, req->rights_ptr_off);
+		if (err < 0)
+			return err;
+		job->segs[err].no_copy_out = true;
+	}
+	return 0;
+}
+
+/* The driver's answer to parameters that it cannot read or whose size is wrong;
+ * other errors are the kernel's own. Nothing below the structure goes out. */
+static int refuse_params(struct gsh_job *job, int err)
+{
+	unsigned int i;
+
+	if (err != -EFAULT && err != -EINVAL && err != -E2BIG)
+		return err;
+	for (i = 1; i < job->nsegs; i++)
+		job->segs[i].no_copy_out = true;
+	gsh_job_set_status(job, err == -EFAULT ? NV_ERR_INVALID_ADDRESS : NV_ERR_INVALID_ARGUMENT);
+	return 0;
+}
+
 /* ---- a new client ---- */
 
-/* Asks the driver, on the real file, whether it owns the client. */
-static bool owns_client(struct file *vfile, struct gsh_file *f, u32 handle)
+/* Calls on a file that is tied to a control file act for that one's clients,
+ * and so does a client made on it. registry held. */
+static struct gsh_real *owner_of(struct gsh_file *f)
 {
-	struct gsh_job *job = gsh_job_new(f->real, gsh_rm_cmd(NV_ESC_RM_CONTROL,
-							      sizeof(struct nvos54)));
-	struct nv0000_handle_info *info;
-	struct nvos54 *top;
-	bool owns = false;
-
-	if (!job)
-		return false;
-	if (gsh_job_for(vfile, f, job) || gsh_job_seg(job, sizeof(*top), 0, 0, 0) < 0 ||
-	    gsh_job_seg(job, sizeof(*info), 0, 0, offsetof(struct nvos54, p_params)) < 0)
-		goto put;
-	top = gsh_job_top(job);
-	info = job->segs[1].buf;
-	top->h_client = handle;
-	top->h_object = handle;
-	top->cmd = NV0000_CTRL_CLIENT_GET_HANDLE_INFO;
-	top->params_size = sizeof(*info);
-	info->h_object = handle;
-	info->index = 2; /* the class */
-	owns = !gsh_job_run(&f->tenant->fwd, job) && !job->rc && top->status == NV_OK;
-put:
-	gsh_job_put(job);
-	return owns;
+	return f->ctl ?: f->r;
 }
 
-static void free_client(struct gsh_file *f, u32 handle)
+static void root_settle(struct gsh_job *job)
 {
-	struct gsh_job *job = gsh_job_new(f->real, gsh_rm_cmd(NV_ESC_RM_FREE,
-							      sizeof(struct nvos00)));
-	struct nvos00 *top;
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *client = NULL;
+	struct pid *group = job->private;
+	bool ok = succeeded(job);
 
-	if (job && gsh_job_seg(job, sizeof(*top), 0, 0, 0) == 0) {
-		top = gsh_job_top(job);
-		top->h_root = handle;
-		top->h_object_old = handle;
-		job->cred = gsh_file_cred(f);
-		gsh_job_run(&f->tenant->fwd, job);
-	}
-	if (job)
-		gsh_job_put(job);
-}
-
-/* The file is taken out of use: its clients, and all they hold, are freed. */
-void gsh_real_revoke(struct gsh_file *f)
-{
-	struct gsh_tenant *tenant = f->tenant;
-	struct gsh_client *client;
-	u32 handle;
-
-	WRITE_ONCE(f->r->dead, true);
-	for (;;) {
+	if (ok) {
 		mutex_lock(&tenant->registry);
-		client = list_first_entry_or_null(&f->r->clients, struct gsh_client, link);
-		handle = client ? client->handle : 0;
-		mutex_unlock(&tenant->registry);
-		if (!client)
-			break;
-		free_client(f, handle);
-		mutex_lock(&tenant->registry);
-		client = gsh_client_find(tenant, handle);
-		if (client)
-			gsh_client_destroy(client);
+		client = gsh_client_create(owner_of(job->file), new_handle(job), group);
 		mutex_unlock(&tenant->registry);
 	}
-	gsh_event(GPUSHARE_EVENT_TYPE_CALL_DENIED, tenant, NULL, 0,
-		  "a client allocation was tampered with: the file is closed");
+	put_pid(group);
+	job->private = NULL;
+	if (ok && !client) {
+		gsh_job_undo(job, new_handle(job), 0, new_handle(job));
+		gsh_job_set_status(job, NV_ERR_NO_MEMORY);
+	}
 }
 
-static bool is_new_client(struct file *vfile, struct gsh_file *f, u32 handle)
+/* The driver keeps the caller's pid with a client, to tell processes by it. */
+int gsh_root_call(struct gsh_file *f, struct gsh_job *job)
 {
-	bool known;
+	int err = copy_in_params(job);
 
-	mutex_lock(&f->tenant->registry);
-	known = gsh_client_find(f->tenant, handle);
-	mutex_unlock(&f->tenant->registry);
-	return !known && owns_client(vfile, f, handle);
-}
-
-static int adopt_client(struct gsh_file *f, u32 handle)
-{
-	struct gsh_client *client;
-
-	mutex_lock(&f->tenant->registry);
-	client = gsh_client_create(f->r, handle);
-	mutex_unlock(&f->tenant->registry);
-	if (client)
-		return 0;
-	free_client(f, handle);
-	return -ENOMEM;
-}
-
-/*
- * The driver notes the calling process as the client's, so this one call runs
- * in the caller's context and on the caller's memory, which another thread may
- * change under it: the driver may have made something else than we decoded.
- * Proof that it has not: a client that this file owns and did not own before
- * can only come from this call, and a call makes one thing. Without proof
- * (the driver refused, or somebody tampered) the file is taken out of use,
- * unless it has no client under which anything could have been made.
- */
-int gsh_root_call(struct gsh_file *f, unsigned int cmd, unsigned long arg, struct gsh_job *job)
-{
-	struct gsh_real *r = f->r;
-	const struct cred *old;
-	u32 handle = 0;
-	bool had_clients;
-	int rc;
-
-	if (mutex_lock_killable(&r->root_lock))
-		return -EINTR;
-	had_clients = !list_empty_careful(&r->clients);
-	old = override_creds(job->cred);
-	rc = f->real->f_op->unlocked_ioctl(f->real, cmd, arg);
-	revert_creds(old);
-	if (!rc)
-		rc = get_user(handle, (u32 __user *)(arg + job->req.h_object_off));
-	if (!rc && handle && is_new_client(job->vfile, f, handle))
-		rc = adopt_client(f, handle);
-	else if (had_clients)
-		gsh_real_revoke(f);
-	mutex_unlock(&r->root_lock);
-	return rc;
+	if (err)
+		return refuse_params(job, err);
+	job->as_pid = get_task_pid(current, PIDTYPE_PID);
+	job->private = get_pid(task_tgid(current));
+	job->settle = root_settle;
+	return gsh_job_run_memory(f->tenant, job);
 }
 
 /* ---- where the memory goes ---- */
@@ -229,7 +196,11 @@ static void reject(struct gsh_job *job, u32 handle, bool registered)
 	struct gsh_client *client;
 	struct gsh_obj *obj;
 
-	if (undo(job, job->req.h_client, job->req.h_parent, handle) && registered) {
+	gsh_job_set_status(job, NV_ERR_NO_MEMORY);
+	if (!gsh_job_undo(job, job->req.h_client, job->req.h_parent, handle)) {
+		/* It lives on, charged if it is in the books; nobody may use it. */
+		WRITE_ONCE(job->file->r->dead, true);
+	} else if (registered) {
 		mutex_lock(&tenant->registry);
 		client = gsh_client_find(tenant, job->req.h_client);
 		obj = client ? gsh_obj_find(client, handle) : NULL;
@@ -237,7 +208,6 @@ static void reject(struct gsh_job *job, u32 handle, bool registered)
 			gsh_obj_destroy(obj);
 		mutex_unlock(&tenant->registry);
 	}
-	gsh_job_set_status(job, NV_ERR_NO_MEMORY);
 }
 
 /* Registers the object with its charge; false: it could not be kept in the books. */
@@ -270,7 +240,7 @@ static void settle_memory(struct gsh_job *job, u32 handle, u64 bytes)
 	job->reserved_bytes = 0;
 	if (!mem || !enter_memory(job, handle, mem)) {
 		/* Freed, or left charged for good: never used for nothing. */
-		if (undo(job, job->req.h_client, job->req.h_parent, handle))
+		if (gsh_job_undo(job, job->req.h_client, job->req.h_parent, handle))
 			gsh_share_release(share, GSH_CHARGE_OBJECT, bytes);
 		kfree(mem);
 		gsh_job_set_status(job, NV_ERR_NO_MEMORY);
@@ -299,6 +269,8 @@ static int overhead_kind(u32 class_flags)
 		return GSH_OVERHEAD_CHANNEL;
 	if (class_flags & (NVABI_CLASS_COMPUTE | NVABI_CLASS_COPY))
 		return GSH_OVERHEAD_ENGINE;
+	if (class_flags & NVABI_CLASS_VASPACE)
+		return GSH_OVERHEAD_VASPACE;
 	return -1;
 }
 
@@ -318,32 +290,13 @@ static bool begin_overhead(struct gsh_job *job)
 static u64 end_overhead(struct gsh_job *job, bool ok)
 {
 	struct gsh_card *card = job->share->card;
-	u64 bytes = job->reserved_bytes, after = 0;
+	u64 after = 0;
 	bool known = !gsh_card_free_bytes(card, &after);
 
 	if (!gsh_charging_end(card, job->charge_seq) || !known || !job->free_before || !ok)
-		return bytes;
-	bytes = job->free_before > after ? job->free_before - after : 0;
-	gsh_overhead_learn(card, job->overhead_kind, bytes);
-	return bytes;
-}
-
-static void settle_overhead(struct gsh_job *job, struct gsh_obj *obj, bool ok)
-{
-	u64 bytes = end_overhead(job, ok);
-
-	if (!ok) {
-		unreserve(job);
-		return;
-	}
-	gsh_share_settle(job->share, GSH_CHARGE_OVERHEAD, job->reserved_bytes, bytes);
-	job->reserved_bytes = 0;
-	if (obj) {
-		obj->overhead_bytes = bytes;
-		obj->overhead_share = job->share;
-	} else if (bytes) {
-		gsh_share_release(job->share, GSH_CHARGE_OVERHEAD, bytes);
-	}
+		return job->reserved_bytes;
+	return gsh_overhead_learn(card, job->overhead_kind,
+				  job->free_before > after ? job->free_before - after : 0);
 }
 
 /* ---- RM_ALLOC ---- */
@@ -357,74 +310,73 @@ static struct gsh_card *card_of_new(struct gsh_job *job, struct gsh_client *clie
 	return NULL;
 }
 
-static void alloc_settle(struct gsh_job *job)
+/* The driver ran and its answer could not be read: something may have been made.
+ * It stays charged, and the file is taken out of use. */
+static void settle_unknown(struct gsh_job *job)
 {
-	struct gsh_tenant *tenant = job->file->tenant;
-	bool ok = succeeded(job);
-	struct gsh_client *client;
-	struct gsh_obj *obj = NULL;
+	gsh_share_settle(job->share, GSH_CHARGE_OBJECT, job->reserved_bytes, job->reserved_bytes);
+	job->reserved_bytes = 0;
+	WRITE_ONCE(job->file->r->dead, true);
+}
+
+static void settle_vidmem(struct gsh_job *job, u32 handle, const void *size)
+{
 	u64 bytes;
 
-	if (job->req.kind == GSH_REQ_ALLOC_VIDMEM) {
-		if (!ok) {
-			unreserve(job);
-			return;
-		}
-		memcpy(&bytes, job->segs[1].buf + job->req.memory.size_off, sizeof(bytes));
-		settle_memory(job, new_handle(job), bytes);
-		return;
+	gsh_charging_disturb(job->share->card);
+	if (job->entered && job->rc == -EFAULT) {
+		settle_unknown(job);
+	} else if (!succeeded(job)) {
+		unreserve(job);
+	} else {
+		memcpy(&bytes, size, sizeof(bytes));
+		settle_memory(job, handle, bytes);
 	}
+}
+
+/* In the registry, with what the driver took for it; NULL: no room for the books. */
+static struct gsh_obj *enter_object(struct gsh_job *job, u64 overhead, bool *within)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *client;
+	struct gsh_obj *obj = NULL;
+
 	mutex_lock(&tenant->registry);
-	client = ok ? gsh_client_find(tenant, job->req.h_client) : NULL;
+	client = gsh_client_find(tenant, job->req.h_client);
 	if (client)
 		obj = gsh_obj_create(client, new_handle(job), job->req.h_parent, job->req.h_class);
 	if (obj)
 		obj->card = card_of_new(job, client);
-	if (job->overhead_kind >= 0)
-		settle_overhead(job, obj, ok && obj);
+	if (obj && job->overhead_kind >= 0) {
+		*within = gsh_share_settle(job->share, GSH_CHARGE_OVERHEAD, job->reserved_bytes,
+					   overhead);
+		job->reserved_bytes = 0;
+		obj->overhead_bytes = overhead;
+		obj->overhead_share = job->share;
+	}
 	mutex_unlock(&tenant->registry);
-	if (ok && !obj) {
-		undo(job, job->req.h_client, job->req.h_parent, new_handle(job));
-		gsh_job_set_status(job, NV_ERR_NO_MEMORY);
-	}
+	return obj;
 }
 
-/* Copies in what the call points to; an unreadable address gets the driver's answer. */
-static int copy_in(struct gsh_job *job, u64 user, u32 size, u32 ptr_off)
+static void alloc_settle(struct gsh_job *job)
 {
-	int seg = gsh_job_seg(job, size, user, 0, ptr_off);
+	bool ok = succeeded(job), within = true;
+	struct gsh_obj *obj;
+	u64 overhead = 0;
 
-	if (seg < 0)
-		return seg;
-	if (copy_from_user(job->segs[seg].buf, (void __user *)user, size))
-		return -EFAULT;
-	return seg;
-}
-
-static int copy_in_params(struct gsh_job *job)
-{
-	struct gsh_request *req = &job->req;
-	int err;
-
-	if (req->params_ptr && req->params_bytes) {
-		err = copy_in(job, req->params_ptr, req->params_bytes, req->params_ptr_off);
-		if (err < 0)
-			return err;
-		err = gsh_decode_alloc_params(gsh_version, req, job->segs[1].buf,
-					      req->params_bytes);
-		if (err)
-			return err;
-	} else if (req->params_ptr) {
-		/* A class without known parameters: the driver sees no pointer. */
-		memset(gsh_job_top(job) + req->params_ptr_off, 0, 8);
+	if (job->req.kind == GSH_REQ_ALLOC_VIDMEM) {
+		settle_vidmem(job, new_handle(job),
+			      job->segs[1].buf + job->req.memory.size_off);
+		return;
 	}
-	if (req->rights_ptr) {
-		err = copy_in(job, req->rights_ptr, 4, req->rights_ptr_off);
-		if (err < 0)
-			return err;
-		job->segs[err].no_copy_out = true;
+	if (job->overhead_kind >= 0)
+		overhead = end_overhead(job, ok);
+	if (ok) {
+		obj = enter_object(job, overhead, &within);
+		if (!obj || !within)
+			reject(job, new_handle(job), obj);
 	}
-	return 0;
+	unreserve(job);
 }
 
 /* A device names other clients whose address space or rights it borrows. */
@@ -473,6 +425,15 @@ struct file *gsh_presence_file(struct gsh_tenant *tenant, struct gsh_card *card)
 	return find.real;
 }
 
+/* Flags that only the kernel's own callers may set, taken out of the copy. */
+static void mask_flags(struct gsh_job *job)
+{
+	struct gsh_memory_request *memory = &job->req.memory;
+	u32 flags = gsh_filter_memory_flags(memory->flags);
+
+	memcpy(job->segs[memory->in_params ? 1 : 0].buf + memory->flags_off, &flags, sizeof(flags));
+}
+
 static int prepare_vidmem(struct gsh_job *job)
 {
 	struct gsh_memory_request *memory = &job->req.memory;
@@ -485,10 +446,23 @@ static int prepare_vidmem(struct gsh_job *job)
 	if (!memory->valid || memory->size_off == GSH_OFF_NONE)
 		return NV_ERR_INVALID_ARGUMENT;
 	gsh_memory_bounds(memory->size_bytes, memory->attr, memory->attr2, &lower, &upper);
-	if (reserve(job, lower, upper))
-		return NV_OK;
-	gsh_share_refused(job->share, memory->size_bytes);
-	return NV_ERR_NO_MEMORY;
+	if (!reserve(job, lower, upper)) {
+		gsh_share_refused(job->share, memory->size_bytes);
+		return NV_ERR_NO_MEMORY;
+	}
+	mask_flags(job);
+	return NV_OK;
+}
+
+static bool tenants_client(struct gsh_job *job, u32 h_client)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	bool found;
+
+	mutex_lock(&tenant->registry);
+	found = gsh_client_find(tenant, h_client);
+	mutex_unlock(&tenant->registry);
+	return found;
 }
 
 static u32 prepare_alloc(struct gsh_job *job)
@@ -505,6 +479,8 @@ static u32 prepare_alloc(struct gsh_job *job)
 						  gsh_card_by_instance(job->req.device_instance));
 		return NV_OK;
 	}
+	if (job->req.h_class == GT200_DEBUGGER && !tenants_client(job, job->req.h_other_client))
+		return NV_ERR_INVALID_CLIENT;
 	job->overhead_kind = overhead_kind(job->req.class_flags);
 	if (job->overhead_kind < 0)
 		return NV_OK;
@@ -532,14 +508,8 @@ int gsh_alloc_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
 		return 0;
 	}
 	err = copy_in_params(job);
-	if (err == -EFAULT || err == -EINVAL || err == -E2BIG) {
-		gsh_job_set_status(job, err == -EFAULT ? NV_ERR_INVALID_ADDRESS :
-							 NV_ERR_INVALID_ARGUMENT);
-		job->nsegs = 1;
-		return 0;
-	}
 	if (err)
-		return err;
+		return refuse_params(job, err);
 	if (down_killable(&f->tenant->memory))
 		return -EINTR;
 	status = prepare_alloc(job);
@@ -563,18 +533,15 @@ static void vidheap_settle(struct gsh_job *job)
 	struct gsh_client *client;
 	struct gsh_obj *obj;
 	u32 handle;
-	u64 bytes;
 
-	if (!succeeded(job)) {
-		unreserve(job);
+	if (job->req.kind == GSH_REQ_VIDHEAP_ALLOC_VIDMEM) {
+		memcpy(&handle, gsh_job_top(job) + memory->handle_off, sizeof(handle));
+		settle_vidmem(job, handle, gsh_job_top(job) + memory->size_off);
 		return;
 	}
+	if (!succeeded(job))
+		return;
 	switch (job->req.kind) {
-	case GSH_REQ_VIDHEAP_ALLOC_VIDMEM:
-		memcpy(&handle, gsh_job_top(job) + memory->handle_off, sizeof(handle));
-		memcpy(&bytes, gsh_job_top(job) + memory->size_off, sizeof(bytes));
-		settle_memory(job, handle, bytes);
-		break;
 	case GSH_REQ_VIDHEAP_ALLOC_OTHER:
 		memcpy(&handle, gsh_job_top(job) + memory->handle_off, sizeof(handle));
 		mutex_lock(&tenant->registry);
@@ -633,9 +600,12 @@ show:
 static void free_settle(struct gsh_job *job)
 {
 	struct gsh_tenant *tenant = job->file->tenant;
+	unsigned int i;
 	struct gsh_client *client;
 	struct gsh_obj *obj;
 
+	for (i = 0; i < tenant->nshares; i++)
+		gsh_charging_disturb(tenant->shares[i].card);
 	if (!succeeded(job))
 		return;
 	mutex_lock(&tenant->registry);
@@ -684,7 +654,7 @@ static void dup_settle(struct gsh_job *job)
 	}
 	mutex_unlock(&tenant->registry);
 	if (!obj) {
-		undo(job, job->req.h_client, job->req.h_parent, new_handle(job));
+		gsh_job_undo(job, job->req.h_client, job->req.h_parent, new_handle(job));
 		gsh_job_set_status(job, NV_ERR_NO_MEMORY);
 	}
 }
@@ -721,4 +691,17 @@ int gsh_dup_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
 	job->held = &f->tenant->memory;
 	atomic64_inc(&f->tenant->stats.forwarded);
 	return gsh_job_run(&f->tenant->fwd, job);
+}
+
+/* ---- a context DMA ---- */
+
+/* The driver hands the class through to its allocator: any class would do. */
+int gsh_context_dma_call(struct gsh_file *f, struct gsh_job *job)
+{
+	if (job->req.h_class != NV01_CONTEXT_DMA) {
+		atomic64_inc(&f->tenant->stats.refused_denied);
+		gsh_job_set_status(job, NV_ERR_INVALID_CLASS);
+		return 0;
+	}
+	return gsh_job_run_memory(f->tenant, job);
 }

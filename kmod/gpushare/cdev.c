@@ -49,9 +49,13 @@ static char *node_devnode(gsh_const_device *dev, umode_t *mode, kuid_t *uid, kgi
 
 	if (!node)
 		return NULL;
-	*mode = READ_ONCE(node->tenant->mode);
-	*uid = node->tenant->uid;
-	*gid = node->tenant->gid;
+	/* Removal asks for the name only. */
+	if (mode)
+		*mode = READ_ONCE(node->tenant->mode);
+	if (uid)
+		*uid = node->tenant->uid;
+	if (gid)
+		*gid = node->tenant->gid;
 	return NULL;
 }
 

@@ -14,6 +14,8 @@ static const u64 overhead_first[GSH_OVERHEAD_KINDS] = {
 	[GSH_OVERHEAD_VASPACE] = 0,
 };
 
+#define OVERHEAD_MOST_BYTES (512ull << 20)
+
 bool gsh_share_reserve(struct gsh_share *share, u64 bytes)
 {
 	bool ok;
@@ -139,11 +141,26 @@ u64 gsh_overhead_estimate(struct gsh_card *card, int kind)
 	return known == U64_MAX ? overhead_first[kind] : known;
 }
 
-void gsh_overhead_learn(struct gsh_card *card, int kind, u64 bytes)
+/*
+ * Use outside tenants, and managed memory that moves, are not seen from here: a
+ * single figure may be off in either direction. So one figure may at most halve
+ * or double what is known, and the first is bounded by what contexts can be.
+ */
+u64 gsh_overhead_learn(struct gsh_card *card, int kind, u64 bytes)
 {
+	u64 known;
+
 	spin_lock(&card->overhead_lock);
+	known = card->overhead_known[kind];
+	if (known == U64_MAX)
+		bytes = min(bytes, OVERHEAD_MOST_BYTES);
+	else if (known)
+		bytes = clamp(bytes, known / 2, 2 * known);
+	else
+		bytes = min(bytes, overhead_first[kind]);
 	card->overhead_known[kind] = bytes;
 	spin_unlock(&card->overhead_lock);
+	return bytes;
 }
 
 void gsh_charging_begin(struct gsh_card *card, u64 *seq)
@@ -156,6 +173,12 @@ bool gsh_charging_end(struct gsh_card *card, u64 seq)
 {
 	bool alone = atomic_read(&card->charging) == 1 && atomic64_read(&card->charge_seq) == seq;
 
+	atomic64_inc(&card->charge_seq); /* whoever began meanwhile was not alone */
 	atomic_dec(&card->charging);
 	return alone;
+}
+
+void gsh_charging_disturb(struct gsh_card *card)
+{
+	atomic64_inc(&card->charge_seq);
 }

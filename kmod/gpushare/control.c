@@ -227,23 +227,47 @@ static int view_answer(struct gsh_job *job, u8 view, const void *original)
 
 /* ---- exports and imports by descriptor ---- */
 
+/* The reference was taken before the call; it stays where the export keeps the memory. */
 static void export_settle(struct gsh_job *job)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_hold *hold = job->private;
+
+	mutex_lock(&tenant->registry);
+	if (hold && !job->rc && !gsh_job_status(job)) {
+		list_add(&hold->link, &job->other->exports);
+		hold = NULL;
+	}
+	if (hold)
+		gsh_mem_put(hold->mem, false);
+	mutex_unlock(&tenant->registry);
+	kfree(hold);
+	job->private = NULL;
+}
+
+/* Before the call, so that closing the exporter meanwhile loses nothing. */
+static int hold_exported(struct gsh_job *job)
 {
 	struct nv0000_export_to_fd *p = job->segs[1].buf;
 	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_hold *hold = kzalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
 	struct gsh_client *client;
 	struct gsh_obj *obj;
 
-	if (job->rc || gsh_job_status(job) || !job->other)
-		return;
+	if (!hold)
+		return -ENOMEM;
 	mutex_lock(&tenant->registry);
 	client = gsh_client_find(tenant, job->req.h_client);
 	obj = client ? gsh_obj_find(client, p->object_data_rm_object_h_object) : NULL;
-	/* Without memory for the note the charge stays with the tenant for good:
-	 * one reference more than anyone will give back. */
-	if (obj && obj->mem && gsh_hold_add(&job->other->exports, obj->mem))
+	if (obj && obj->mem) {
+		hold->mem = obj->mem;
 		gsh_mem_get(obj->mem, false);
+		job->private = hold;
+	} else {
+		kfree(hold); /* nothing that is charged */
+	}
 	mutex_unlock(&tenant->registry);
+	return 0;
 }
 
 static void import_settle(struct gsh_job *job)
@@ -254,7 +278,7 @@ static void import_settle(struct gsh_job *job)
 	struct gsh_hold *hold;
 	struct gsh_obj *obj = NULL;
 
-	if (job->rc || gsh_job_status(job) || !job->other)
+	if (job->rc || gsh_job_status(job))
 		return;
 	mutex_lock(&tenant->registry);
 	client = gsh_client_find(tenant, job->req.h_client);
@@ -268,6 +292,11 @@ static void import_settle(struct gsh_job *job)
 		obj->card = hold->mem->share->card;
 	}
 	mutex_unlock(&tenant->registry);
+	if (!obj) {
+		gsh_job_undo(job, job->req.h_client, p->object_data_rm_object_h_parent,
+			     p->object_data_rm_object_h_object);
+		gsh_job_set_status(job, NV_ERR_NO_MEMORY);
+	}
 }
 
 /* The file named by the call, with what is exported through it. */
@@ -295,13 +324,18 @@ static int track(struct gsh_job *job)
 	int err;
 
 	other = named_file(job, &vfile);
-	if (job->req.cmd == NV0000_CTRL_OS_UNIX_EXPORT_OBJECT_TO_FD)
+	if (other && job->req.cmd == NV0000_CTRL_OS_UNIX_EXPORT_OBJECT_TO_FD) {
+		err = hold_exported(job);
+		if (err)
+			goto put;
 		job->settle = export_settle;
-	else if (job->req.cmd == NV0000_CTRL_OS_UNIX_IMPORT_OBJECT_FROM_FD)
+	} else if (other && job->req.cmd == NV0000_CTRL_OS_UNIX_IMPORT_OBJECT_FROM_FD) {
 		job->settle = import_settle;
+	}
 	err = gsh_job_run_memory(tenant, job);
-	if (!other)
+	if (!err && !other)
 		memcpy(job->segs[1].buf + job->req.fd_off, &fd, job->req.fd_width);
+put:
 	if (vfile)
 		fput(vfile);
 	return err;

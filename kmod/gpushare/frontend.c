@@ -89,6 +89,14 @@ static int answer(struct gsh_job *job)
 	return err ?: job->rc;
 }
 
+/* Only the status: the rest of what the driver wrote is not for this reader. */
+static int answer_status(struct gsh_job *job)
+{
+	u32 status = gsh_job_status(job);
+
+	return put_user(status, (u32 __user *)(job->segs[0].user + job->req.status_off));
+}
+
 static int refuse(struct gsh_job *job, struct gsh_verdict verdict)
 {
 	struct gsh_stats *stats = &job->file->tenant->stats;
@@ -191,7 +199,7 @@ static int register_fd(struct gsh_job *job)
 
 	ctl = translate_fd(job, 0, &vfile);
 	err = run(job);
-	if (!ctl)
+	if (!err && !ctl)
 		restore_fd(job, 0);
 	if (!err && !job->rc && ctl) {
 		mutex_lock(&f->tenant->registry);
@@ -213,11 +221,45 @@ static int map_memory(struct gsh_job *job)
 	int err;
 
 	other = translate_fd(job, 0, &vfile);
-	err = run(job);
-	if (!other)
+	err = gsh_job_run_memory(job->file->tenant, job);
+	if (!err && !other)
 		restore_fd(job, 0);
 	if (vfile)
 		fput(vfile);
+	return err ?: answer(job);
+}
+
+/* The PCI address says which card is asked about. */
+static int status_code(struct gsh_job *job)
+{
+	const struct nv_status_code *top = gsh_job_top(job);
+	struct gsh_tenant *tenant = job->file->tenant;
+	char pci[16];
+	unsigned int i;
+	int err;
+
+	snprintf(pci, sizeof(pci), "%04x:%02x:%02x.0", top->domain, top->bus, top->slot);
+	for (i = 0; i < tenant->nshares; i++)
+		if (!strcmp(tenant->shares[i].card->pci, pci))
+			break;
+	if (i == tenant->nshares)
+		return -EINVAL; /* as for a card that does not exist */
+	err = run(job);
+	return err ?: answer(job);
+}
+
+/* NVOS30: with a count, three arrays of the caller's follow by pointer, of which
+ * the first names clients. None of today's libraries uses that form. */
+static int idle_channels(struct gsh_job *job)
+{
+	int err;
+
+	if (job->req.num_channels) {
+		gsh_job_set_status(job, NV_ERR_NOT_SUPPORTED);
+		return answer(job);
+	}
+	memset(gsh_job_top(job) + 16, 0, 24);
+	err = run(job);
 	return err ?: answer(job);
 }
 
@@ -234,34 +276,65 @@ static struct gsh_share *share_of(struct gsh_tenant *tenant, u32 h_client, u32 h
 	return card ? gsh_tenant_share(tenant, card) : NULL;
 }
 
-/* System memory, user pages, or the question for the heap's size. */
+/*
+ * Pinning the caller's pages needs the caller's address space, so this call
+ * reads the caller's own structure, whose class another thread may change under
+ * it. What else the driver offers here takes no card memory: the question for
+ * the heap's size, system memory, windows that any process may have. A changed
+ * class is found out afterwards, most of the time, and ends the file.
+ */
+static long pin_pages(struct gsh_file *f, struct gsh_job *job, unsigned int cmd, unsigned long arg)
+{
+	struct gsh_tenant *tenant = f->tenant;
+	struct nvos02_fd now;
+	long rc;
+
+	if (down_killable(&tenant->memory))
+		return -EINTR;
+	rc = direct(f, cmd, arg);
+	up(&tenant->memory);
+	if (rc || copy_from_user(&now, (void __user *)arg, sizeof(now)))
+		return rc ?: -EFAULT;
+	if (now.h_class == job->req.h_class && now.h_root == job->req.h_client)
+		return 0;
+	WRITE_ONCE(f->r->dead, true);
+	gsh_event(GPUSHARE_EVENT_TYPE_CALL_DENIED, tenant, NULL, 0,
+		  "a call was changed while it ran: its file is closed");
+	return -EIO;
+}
+
+/* System memory, or the question for the heap's size. */
 static long alloc_memory(struct gsh_file *f, struct gsh_job *job, unsigned int cmd,
 			 unsigned long arg)
 {
 	struct gsh_verdict verdict = gsh_filter_class(gsh_version, job->req.h_class);
-	struct gsh_share *share;
+	struct gsh_file *other = NULL;
 	struct file *vfile = NULL;
+	struct gsh_share *share;
+	struct gsh_view view;
 	int err;
 
 	if (verdict.action == GSH_DENY)
 		return refuse(job, verdict);
 	if (job->req.h_class == NV01_MEMORY_SYSTEM_OS_DESCRIPTOR)
-		return direct(f, cmd, arg); /* no class of this call takes card memory */
+		return pin_pages(f, job, cmd, arg);
 	if (job->req.fd_kind == NVABI_FD_NVIDIA_FILE)
-		if (!translate_fd(job, 0, &vfile))
-			restore_fd(job, 0);
+		other = translate_fd(job, 0, &vfile);
 	err = run(job);
 	if (vfile)
 		fput(vfile);
 	if (err)
 		return err;
+	if (job->req.fd_kind == NVABI_FD_NVIDIA_FILE && !other)
+		restore_fd(job, 0);
 	if (job->req.h_class == NV01_MEMORY_LOCAL_USER) {
 		share = share_of(f->tenant, job->req.h_client, job->req.h_parent);
-		if (share) {
-			struct gsh_view view = gsh_share_view(share);
-
-			gsh_view_heap_limit(&view, gsh_job_top(job), job->segs[0].size);
+		if (!share) {
+			gsh_job_set_status(job, NV_ERR_INVALID_OBJECT_PARENT);
+			return answer_status(job);
 		}
+		view = gsh_share_view(share);
+		gsh_view_heap_limit(&view, gsh_job_top(job), job->segs[0].size);
 	}
 	return answer(job);
 }
@@ -287,7 +360,13 @@ static long dispatch(struct file *vfile, struct gsh_file *f, struct gsh_job *job
 	case GSH_REQ_MAP_MEMORY:
 		return map_memory(job);
 	case GSH_REQ_ROOT_ALLOC:
-		return gsh_root_call(f, cmd, arg, job);
+		return gsh_root_call(f, job) ?: answer(job);
+	case GSH_REQ_ALLOC_CONTEXT_DMA:
+		return gsh_context_dma_call(f, job) ?: answer(job);
+	case GSH_REQ_STATUS_CODE:
+		return status_code(job);
+	case GSH_REQ_IDLE_CHANNELS:
+		return idle_channels(job);
 	case GSH_REQ_ALLOC:
 	case GSH_REQ_ALLOC_VIDMEM:
 		return gsh_alloc_call(vfile, f, job) ?: answer(job);

@@ -24,6 +24,7 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -98,6 +99,33 @@ int gsh_job_fd(struct gsh_job *job, struct file *file, u8 seg, u32 off, u8 width
 	return 0;
 }
 
+/* Somebody may have read a worker's pid while it was lent: free it a grace period later. */
+struct lent_pid {
+	struct rcu_head rcu;
+	struct pid *pid;
+};
+
+static void lent_pid_free(struct rcu_head *rcu)
+{
+	struct lent_pid *lent = container_of(rcu, struct lent_pid, rcu);
+
+	put_pid(lent->pid);
+	kfree(lent);
+}
+
+static void put_pid_rcu(struct pid *pid)
+{
+	struct lent_pid *lent = kmalloc(sizeof(*lent), GFP_KERNEL);
+
+	if (!lent) {
+		synchronize_rcu();
+		put_pid(pid);
+		return;
+	}
+	lent->pid = pid;
+	call_rcu(&lent->rcu, lent_pid_free);
+}
+
 static void job_release(struct kref *ref)
 {
 	struct gsh_job *job = container_of(ref, struct gsh_job, ref);
@@ -113,6 +141,8 @@ static void job_release(struct kref *ref)
 		gsh_real_put(job->other);
 	if (job->cred)
 		put_cred(job->cred);
+	if (job->as_pid)
+		put_pid_rcu(job->as_pid);
 	fput(job->real);
 	if (job->vfile)
 		fput(job->vfile);
@@ -159,6 +189,8 @@ static bool lay_out(struct worker *w, struct gsh_job *job, unsigned long *at)
 	unsigned long next = w->bounce;
 	unsigned int i;
 
+	if (!w->bounce)
+		return false;
 	for (i = 0; i < job->nsegs; i++) {
 		at[i] = next;
 		next += ALIGN(max_t(u32, job->segs[i].size, 1), 64);
@@ -174,7 +206,6 @@ static bool lay_out(struct worker *w, struct gsh_job *job, unsigned long *at)
 	return true;
 }
 
-/* The answer, with the caller's own pointers and numbers put back. */
 static void collect(struct gsh_job *job, const unsigned long *at)
 {
 	unsigned int i;
@@ -182,19 +213,37 @@ static void collect(struct gsh_job *job, const unsigned long *at)
 	for (i = 0; i < job->nsegs; i++)
 		if (copy_from_user(job->segs[i].buf, (void __user *)at[i], job->segs[i].size))
 			job->rc = -EFAULT;
+}
+
+/* The caller's own pointers, also where the call was never made. */
+static void restore_pointers(struct gsh_job *job)
+{
+	unsigned int i;
+
 	for (i = 1; i < job->nsegs; i++)
 		put_number(job->segs[job->segs[i].parent].buf + job->segs[i].ptr_off, 8,
 			   job->segs[i].user);
 }
 
+/*
+ * Under the caller's process number; for a new client also under its pid, of
+ * which the driver keeps a reference to tell processes by. The pids of a kernel
+ * thread are read by /proc alone, and put back before it does anything else.
+ */
 static long call_driver(struct gsh_job *job, unsigned long arg)
 {
 	const struct cred *old = job->cred ? override_creds(job->cred) : NULL;
+	struct pid *pid = current->thread_pid;
 	pid_t tgid = current->tgid;
 	long rc;
 
 	current->tgid = job->tgid;
+	if (job->as_pid)
+		rcu_assign_pointer(current->thread_pid, job->as_pid);
+	job->entered = true;
 	rc = job->real->f_op->unlocked_ioctl(job->real, job->cmd, arg);
+	if (job->as_pid)
+		rcu_assign_pointer(current->thread_pid, pid);
 	current->tgid = tgid;
 	if (old)
 		revert_creds(old);
@@ -223,6 +272,7 @@ static void job_execute(struct worker *w, struct gsh_job *job)
 	} else {
 		job->rc = -EFAULT;
 	}
+	restore_pointers(job);
 	if (presence >= 0)
 		close_fd(presence);
 	for (i = 0; i < job->nfds; i++) {
@@ -296,16 +346,30 @@ static void worker_loop(struct worker *w)
 	}
 }
 
+/* All workers share the address space: a place that nobody can guess keeps a
+ * pointer that slipped through a call from pointing at another's copies. */
+static unsigned long bounce_map(void)
+{
+	unsigned long hint, addr;
+	int tries;
+
+	for (tries = 0; tries < 8; tries++) {
+		hint = get_random_long() & GENMASK(45, 21);
+		addr = vm_mmap(NULL, hint, BOUNCE_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, 0);
+		if (!IS_ERR_VALUE(addr))
+			return addr;
+	}
+	return 0;
+}
+
 static int worker_main(void *data)
 {
 	struct worker *w = data;
-	unsigned long addr;
 
 	kthread_use_mm(bounce_mm);
-	addr = vm_mmap(NULL, 0, BOUNCE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		       0);
 	/* Without room every call fails with -EFAULT: nothing is forwarded. */
-	w->bounce = IS_ERR_VALUE(addr) ? 0 : addr;
+	w->bounce = bounce_map();
 	worker_loop(w);
 	if (w->bounce)
 		vm_munmap(w->bounce, BOUNCE_BYTES);
@@ -361,6 +425,30 @@ static void uncount(struct gsh_fwd *fwd)
 	spin_unlock(&fwd->lock);
 }
 
+/* No thread is left and none can be made: nobody would ever run what is queued. */
+static void fail_queued(struct gsh_fwd *fwd, int err)
+{
+	struct gsh_job *job;
+
+	for (;;) {
+		spin_lock(&fwd->lock);
+		job = fwd->total ? NULL :
+				   list_first_entry_or_null(&fwd->jobs, struct gsh_job, link);
+		if (job)
+			list_del_init(&job->link);
+		spin_unlock(&fwd->lock);
+		if (!job)
+			return;
+		job->rc = err;
+		if (job->settle)
+			job->settle(job);
+		if (job->held)
+			up(job->held);
+		complete_all(&job->done);
+		gsh_job_put(job);
+	}
+}
+
 static bool withdraw(struct gsh_fwd *fwd, struct gsh_job *job)
 {
 	bool queued;
@@ -397,15 +485,7 @@ int gsh_job_run(struct gsh_fwd *fwd, struct gsh_job *job)
 		err = worker_create(fwd);
 		if (err) {
 			uncount(fwd);
-			if (!READ_ONCE(fwd->total) && withdraw(fwd, job)) {
-				job->rc = err;
-				if (job->settle)
-					job->settle(job);
-				if (job->held)
-					up(job->held);
-				gsh_job_put(job);
-				return err;
-			}
+			fail_queued(fwd, err);
 		}
 	}
 	wake_up(&fwd->wake);
@@ -450,5 +530,6 @@ int gsh_fwd_init(void)
 void gsh_fwd_exit(void)
 {
 	gsh_fwd_shutdown(&own);
+	rcu_barrier(); /* lent_pid_free() */
 	mmput(bounce_mm);
 }

@@ -193,7 +193,9 @@ int gsh_share_set_quota(struct gsh_share *share, u64 bytes, struct netlink_ext_a
 int gsh_tenant_bind(struct gsh_tenant *tenant, u64 cgroup_id, struct netlink_ext_ack *extack);
 void gsh_tenant_unbind(struct gsh_tenant *tenant);
 bool gsh_tenant_admits(struct gsh_tenant *tenant); /* may current open its nodes? */
-bool gsh_current_is_bound(void); /* is current inside any tenant's cgroup? */
+/* Is current inside any tenant's cgroup? */
+bool gsh_current_is_bound(void);
+bool gsh_current_is_bound_locked(void); /* gsh_tenants_lock held */
 u64 gsh_tenant_cgroup_id(struct gsh_tenant *tenant); /* 0: not bound */
 bool gsh_name_valid(const char *name);
 
@@ -215,8 +217,7 @@ struct gsh_real {
 	enum gpushare_node_kind kind;
 	struct gsh_card *card;
 	struct list_head link; /* tenant->registry */
-	struct mutex root_lock; /* one root client is made at a time */
-	bool dead; /* every further call fails; set once */
+	bool dead; /* every further call fails: the books could not be kept; set once */
 	struct list_head clients; /* tenant->registry: gsh_client.link */
 	struct list_head exports; /* tenant->registry: gsh_hold.link */
 	struct gsh_uvm *uvm; /* uvm files */
@@ -271,7 +272,9 @@ struct gsh_job {
 	struct file *presence; /* reference; an open file of the card */
 	void (*settle)(struct gsh_job *job); /* in the worker, always, once */
 	struct semaphore *held; /* given back after settle */
-	long rc;
+	long rc; /* written by the worker; the caller may look after gsh_job_run() gave 0 */
+	bool entered; /* the driver was called */
+	struct pid *as_pid; /* reference, or NULL: also under this pid */
 	struct gsh_request req;
 	/* what settle needs */
 	struct gsh_share *share;
@@ -279,6 +282,8 @@ struct gsh_job {
 	u64 reserved_bytes;
 	u64 free_before;
 	u64 charge_seq;
+	bool charging; /* between gsh_charging_begin and _end */
+	struct gsh_mem *mem; /* registry: reference, taken before the call */
 	struct gsh_real *other; /* reference */
 	int overhead_kind;
 	void *private; /* settle's own */
@@ -364,9 +369,14 @@ struct gsh_client {
 	struct xarray objects; /* handle -> struct gsh_obj */
 	struct pid *pid; /* thread group of its maker */
 	u32 nobjects;
+	bool superseded; /* the driver gave the handle to a newer client */
 };
 
-struct gsh_client *gsh_client_create(struct gsh_real *real, u32 handle);
+/* pid: thread group of its maker, for display and for who may see whom. */
+struct gsh_client *gsh_client_create(struct gsh_real *real, u32 handle, struct pid *pid);
+/* Takes away its authority: nothing that names it is the tenant's any more. */
+void gsh_client_disown(struct gsh_client *client);
+bool gsh_client_superseded(struct gsh_client *client);
 void gsh_client_destroy(struct gsh_client *client);
 struct gsh_client *gsh_client_find(struct gsh_tenant *tenant, u32 handle);
 struct gsh_obj *gsh_obj_find(struct gsh_client *client, u32 handle);
@@ -399,13 +409,16 @@ u64 gsh_overhead_estimate(struct gsh_card *card, int kind);
 void gsh_charging_begin(struct gsh_card *card, u64 *seq);
 /* True if no other charging call ran since begin. */
 bool gsh_charging_end(struct gsh_card *card, u64 seq);
+/* Something moves the card's free memory: an overhead measured meanwhile is no figure. */
+void gsh_charging_disturb(struct gsh_card *card);
 
 /* ---- ioctls ---- */
 
 long gsh_frontend_ioctl(struct file *vfile, struct gsh_file *f, unsigned int cmd,
 			unsigned long arg); /* control and GPU nodes */
 int gsh_alloc_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
-int gsh_root_call(struct gsh_file *f, unsigned int cmd, unsigned long arg, struct gsh_job *job);
+int gsh_root_call(struct gsh_file *f, struct gsh_job *job);
+int gsh_context_dma_call(struct gsh_file *f, struct gsh_job *job);
 int gsh_vidheap_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
 int gsh_free_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
 int gsh_dup_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
@@ -413,11 +426,12 @@ int gsh_control_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job
 void gsh_job_set_status(struct gsh_job *job, u32 status);
 u32 gsh_job_status(struct gsh_job *job);
 int gsh_job_copy_out(struct gsh_job *job);
+/* From settle: frees in the driver what the call has made; false: it lives on. */
+bool gsh_job_undo(struct gsh_job *job, u32 h_client, u32 h_parent, u32 handle);
 int gsh_job_for(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
 /* Submit on the tenant's threads with the tenant's memory calls held off. */
 int gsh_job_run_memory(struct gsh_tenant *tenant, struct gsh_job *job);
 unsigned int gsh_rm_cmd(u32 nr, u32 size);
-void gsh_real_revoke(struct gsh_file *f);
 
 /* ---- managed memory (uvm.c) ---- */
 
@@ -426,7 +440,8 @@ int gsh_uvm_mmap(struct gsh_file *f, struct vm_area_struct *vma);
 struct gsh_uvm *gsh_uvm_create(struct gsh_real *real, struct file *file);
 bool gsh_share_set_managed(struct gsh_share *share, u64 from, u64 to);
 struct file *gsh_presence_file(struct gsh_tenant *tenant, struct gsh_card *card);
-void gsh_overhead_learn(struct gsh_card *card, int kind, u64 bytes);
+/* A measured figure, within bounds; returns what to charge. */
+u64 gsh_overhead_learn(struct gsh_card *card, int kind, u64 bytes);
 struct gsh_vnode *gsh_node_get(dev_t devt);
 void gsh_uvm_gone(struct gsh_uvm *uvm); /* the real file is gone */
 void gsh_uvm_recount(struct gsh_tenant *tenant);

@@ -52,9 +52,11 @@ static bool clients_gone(struct gsh_real *real)
 {
 	struct gsh_client *client, *next;
 
-	list_for_each_entry_safe(client, next, &real->clients, link)
-		if (!gsh_rm_exists(client->handle, 0, NULL))
+	list_for_each_entry_safe(client, next, &real->clients, link) {
+		gsh_client_disown(client); /* waited for, but nobody's to name any more */
+		if (gsh_client_superseded(client) || !gsh_rm_exists(client->handle, 0, NULL))
 			gsh_client_destroy(client);
+	}
 	return list_empty(&real->clients);
 }
 
@@ -62,19 +64,23 @@ static void real_gone(struct work_struct *work)
 {
 	struct gsh_real *real = container_of(to_delayed_work(work), struct gsh_real, gone_work);
 	struct gsh_tenant *tenant = real->tenant;
+	struct gsh_uvm *uvm = NULL;
 	bool done = true;
+	unsigned int i;
 
 	if (tenant) {
 		mutex_lock(&tenant->registry);
-		if (real->uvm) {
-			gsh_uvm_gone(real->uvm);
-			real->uvm = NULL;
-		}
-		gsh_holds_drop(&real->exports);
+		swap(uvm, real->uvm);
 		done = clients_gone(real);
-		if (done)
+		if (done) {
+			gsh_holds_drop(&real->exports);
 			list_del_init(&real->link);
+		}
 		mutex_unlock(&tenant->registry);
+		if (uvm)
+			gsh_uvm_gone(uvm);
+		for (i = 0; i < tenant->nshares; i++)
+			gsh_charging_disturb(tenant->shares[i].card);
 	}
 	if (done)
 		gsh_real_put(real);
@@ -130,7 +136,6 @@ static struct gsh_real *real_new(struct gsh_tenant *tenant, enum gpushare_node_k
 	INIT_LIST_HEAD(&real->link);
 	INIT_LIST_HEAD(&real->clients);
 	INIT_LIST_HEAD(&real->exports);
-	mutex_init(&real->root_lock);
 	INIT_DELAYED_WORK(&real->gone_work, real_gone);
 	__module_get(THIS_MODULE);
 	if (tenant) {

@@ -15,6 +15,7 @@
 #include "netlink_policy.h"
 
 static struct genl_family family;
+static bool registered;
 
 /* ---- small helpers ---- */
 
@@ -307,8 +308,11 @@ static int do_tenant_new(struct sk_buff *skb, struct genl_info *info)
 		err = collect_shares(info, spec.shares, &spec.nshares);
 	if (!err)
 		err = gsh_tenant_create(&spec, &tenant, info->extack);
-	if (!err)
+	if (!err) {
 		err = reply_tenant(info, tenant);
+		if (err) /* all or nothing, as far as the caller can tell */
+			gsh_tenant_delete(tenant, true, NULL);
+	}
 	mutex_unlock(&gsh_tenants_lock);
 	kfree(spec.shares);
 	return err;
@@ -448,6 +452,17 @@ unlock:
 	return err;
 }
 
+/* An entry that does not fit an empty message must not end the dump in silence. */
+static int dumped(struct sk_buff *skb, bool left)
+{
+	return left && !skb->len ? -EMSGSIZE : skb->len;
+}
+
+static bool tenant_is_left(struct gsh_tenant *tenant)
+{
+	return !list_entry_is_head(tenant, &gsh_tenants, link);
+}
+
 static int dump_tenants(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct gsh_tenant *tenant;
@@ -469,7 +484,7 @@ static int dump_tenants(struct sk_buff *skb, struct netlink_callback *cb)
 		cb->args[0] = index;
 	}
 	mutex_unlock(&gsh_tenants_lock);
-	return skb->len;
+	return dumped(skb, tenant_is_left(tenant));
 }
 
 /* ---- info and cards ---- */
@@ -561,7 +576,7 @@ static int dump_cards(struct sk_buff *skb, struct netlink_callback *cb)
 		genlmsg_end(skb, head);
 	}
 	mutex_unlock(&gsh_tenants_lock);
-	return skb->len;
+	return dumped(skb, cb->args[0] < gsh_cards_count());
 }
 
 /* ---- processes and counters ---- */
@@ -631,22 +646,46 @@ static bool dump_files(struct sk_buff *skb, struct netlink_callback *cb, struct 
 	return room;
 }
 
+/* The n-th tenant, with a reference: its registry is not waited for under the
+ * lock that everybody needs. */
+static struct gsh_tenant *nth_tenant(long n, const char *only)
+{
+	struct gsh_tenant *tenant, *found = NULL;
+
+	mutex_lock(&gsh_tenants_lock);
+	list_for_each_entry(tenant, &gsh_tenants, link) {
+		if ((only && strcmp(only, tenant->name)) || n--)
+			continue;
+		found = tenant;
+		gsh_tenant_get(found);
+		break;
+	}
+	mutex_unlock(&gsh_tenants_lock);
+	return found;
+}
+
+/* args: 0 the next file of the tenant, 1 the tenant. */
 static int dump_clients(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct genl_dumpit_info *info = genl_dumpit_info(cb);
 	const char *only = string_of(gsh_dumpit_attrs(info)[GPUSHARE_A_CLIENT_TENANT]);
 	struct gsh_tenant *tenant;
-	long index = 0;
+	bool room = true;
 
-	mutex_lock(&gsh_tenants_lock);
-	list_for_each_entry(tenant, &gsh_tenants, link) {
-		if (only && strcmp(only, tenant->name))
-			continue;
-		if (!dump_files(skb, cb, tenant, &index))
+	while (room) {
+		long index = 0;
+
+		tenant = nth_tenant(cb->args[1], only);
+		if (!tenant)
 			break;
+		room = dump_files(skb, cb, tenant, &index);
+		gsh_tenant_put(tenant);
+		if (room) {
+			cb->args[0] = 0;
+			cb->args[1]++;
+		}
 	}
-	mutex_unlock(&gsh_tenants_lock);
-	return skb->len;
+	return dumped(skb, !room);
 }
 
 static int put_stats(struct sk_buff *skb, struct gsh_tenant *tenant)
@@ -687,7 +726,7 @@ static int dump_stats(struct sk_buff *skb, struct netlink_callback *cb)
 		cb->args[0] = index;
 	}
 	mutex_unlock(&gsh_tenants_lock);
-	return skb->len;
+	return dumped(skb, tenant_is_left(tenant));
 }
 
 /* ---- events ---- */
@@ -727,7 +766,7 @@ void gsh_event(enum gpushare_event_type type, struct gsh_tenant *tenant, struct 
 	struct sk_buff *skb;
 	void *head;
 
-	if (!genl_has_listeners(&family, &init_net, 0))
+	if (!READ_ONCE(registered) || !genl_has_listeners(&family, &init_net, 0))
 		return;
 	if (is_tenants_doing(type) && !__ratelimit(&event_limit))
 		return;
@@ -744,6 +783,12 @@ void gsh_event(enum gpushare_event_type type, struct gsh_tenant *tenant, struct 
 }
 
 /* ---- the family ---- */
+
+/* Kernels before 6.2 do not run pre_doit for a dump. */
+static int start_dump(struct netlink_callback *cb)
+{
+	return gsh_current_is_bound() ? -EPERM : 0;
+}
 
 static int refuse_tenants(gsh_genl_ops_arg *ops, struct sk_buff *skb, struct genl_info *info)
 {
@@ -768,6 +813,7 @@ static const struct genl_ops family_ops[] = {
 		.cmd = GPUSHARE_CMD_TENANT_GET,
 		.flags = GENL_ADMIN_PERM,
 		.doit = do_tenant_get,
+		.start = start_dump,
 		.dumpit = dump_tenants,
 		.policy = gpushare_tenant_get_nl_policy,
 		.maxattr = ARRAY_SIZE(gpushare_tenant_get_nl_policy) - 1,
@@ -775,13 +821,20 @@ static const struct genl_ops family_ops[] = {
 	{
 		.cmd = GPUSHARE_CMD_CLIENT_GET,
 		.flags = GENL_ADMIN_PERM,
+		.start = start_dump,
 		.dumpit = dump_clients,
 		.policy = gpushare_client_get_nl_policy,
 		.maxattr = ARRAY_SIZE(gpushare_client_get_nl_policy) - 1,
 	},
 	{ .cmd = GPUSHARE_CMD_INFO_GET, .flags = GENL_ADMIN_PERM, .doit = do_info_get },
-	{ .cmd = GPUSHARE_CMD_CARD_GET, .flags = GENL_ADMIN_PERM, .dumpit = dump_cards },
-	{ .cmd = GPUSHARE_CMD_STATS_GET, .flags = GENL_ADMIN_PERM, .dumpit = dump_stats },
+	{ .cmd = GPUSHARE_CMD_CARD_GET,
+	  .flags = GENL_ADMIN_PERM,
+	  .start = start_dump,
+	  .dumpit = dump_cards },
+	{ .cmd = GPUSHARE_CMD_STATS_GET,
+	  .flags = GENL_ADMIN_PERM,
+	  .start = start_dump,
+	  .dumpit = dump_stats },
 };
 
 static const struct genl_multicast_group groups[] = {
@@ -804,10 +857,14 @@ static struct genl_family family = {
 
 int gsh_netlink_init(void)
 {
-	return genl_register_family(&family);
+	int err = genl_register_family(&family);
+
+	WRITE_ONCE(registered, !err);
+	return err;
 }
 
 void gsh_netlink_exit(void)
 {
+	WRITE_ONCE(registered, false);
 	genl_unregister_family(&family);
 }

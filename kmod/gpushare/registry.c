@@ -13,11 +13,6 @@
 
 #include "gpushare.h"
 
-static struct gsh_tenant *tenant_of(struct gsh_client *client)
-{
-	return client->tenant;
-}
-
 /* ---- memory ---- */
 
 struct gsh_mem *gsh_mem_create(struct gsh_share *share, u64 bytes)
@@ -185,7 +180,37 @@ struct gsh_client *gsh_client_find(struct gsh_tenant *tenant, u32 handle)
 	return xa_load(&tenant->clients, handle);
 }
 
-struct gsh_client *gsh_client_create(struct gsh_real *real, u32 handle)
+/* The driver's handles are machine-wide and are used again. A client that is
+ * still waited for here, when the driver gives its handle to a newer one, is gone. */
+static DEFINE_XARRAY(by_handle);
+
+static void publish(struct gsh_client *client)
+{
+	struct gsh_client *old;
+
+	xa_lock(&by_handle);
+	old = __xa_store(&by_handle, client->handle, client, GFP_KERNEL);
+	if (old && !xa_is_err(old) && old != client)
+		WRITE_ONCE(old->superseded, true);
+	xa_unlock(&by_handle);
+}
+
+static void unpublish(struct gsh_client *client)
+{
+	xa_cmpxchg(&by_handle, client->handle, client, NULL, GFP_KERNEL);
+}
+
+bool gsh_client_superseded(struct gsh_client *client)
+{
+	return READ_ONCE(client->superseded);
+}
+
+void gsh_client_disown(struct gsh_client *client)
+{
+	xa_cmpxchg(&client->tenant->clients, client->handle, client, NULL, GFP_KERNEL);
+}
+
+struct gsh_client *gsh_client_create(struct gsh_real *real, u32 handle, struct pid *pid)
 {
 	struct gsh_tenant *tenant = real->tenant;
 	struct gsh_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
@@ -200,8 +225,9 @@ struct gsh_client *gsh_client_create(struct gsh_real *real, u32 handle)
 		kfree(client);
 		return NULL;
 	}
+	publish(client);
 	gsh_real_get(real);
-	client->pid = get_pid(task_tgid(current));
+	client->pid = get_pid(pid);
 	list_add_tail(&client->link, &real->clients);
 	return client;
 }
@@ -214,7 +240,8 @@ void gsh_client_destroy(struct gsh_client *client)
 	xa_for_each(&client->objects, index, obj)
 		obj_free(obj);
 	xa_destroy(&client->objects);
-	xa_erase(&tenant_of(client)->clients, client->handle);
+	gsh_client_disown(client);
+	unpublish(client);
 	list_del(&client->link);
 	put_pid(client->pid);
 	gsh_real_put(client->real);

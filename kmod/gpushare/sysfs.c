@@ -82,11 +82,9 @@ static int store_quota(struct gsh_share *share, u64 value)
 {
 	int err;
 
-	if (gsh_current_is_bound())
-		return -EPERM;
 	if (!mutex_trylock(&gsh_tenants_lock))
 		return restart_syscall();
-	err = gsh_share_set_quota(share, value, NULL);
+	err = gsh_current_is_bound_locked() ? -EPERM : gsh_share_set_quota(share, value, NULL);
 	if (!err)
 		gsh_event(GPUSHARE_EVENT_TYPE_TENANT_CHANGED, share->tenant, share->card, value,
 			  NULL);

@@ -301,6 +301,9 @@ int gsh_tenant_create(const struct gsh_tenant_spec *spec, struct gsh_tenant **ou
 	*out = tenant;
 	return 0;
 nodes:
+	mutex_lock(&tenant->registry);
+	WRITE_ONCE(tenant->dying, true); /* a file may have been opened meanwhile */
+	mutex_unlock(&tenant->registry);
 	destroy_nodes(tenant);
 ungrant:
 	ungrant_shares(tenant, tenant->nshares);
@@ -344,10 +347,19 @@ int gsh_tenant_delete(struct gsh_tenant *tenant, bool force, struct netlink_ext_
 int gsh_tenant_bind(struct gsh_tenant *tenant, u64 cgroup_id, struct netlink_ext_ack *extack)
 {
 	struct cgroup *cgroup = cgroup_get_from_id(cgroup_id), *old;
+	bool ours;
 
 	if (IS_ERR(cgroup)) {
 		NL_SET_ERR_MSG(extack, "no such cgroup v2: give the inode number of its folder");
 		return PTR_ERR(cgroup);
+	}
+	rcu_read_lock();
+	ours = task_under_cgroup_hierarchy(current, cgroup);
+	rcu_read_unlock();
+	if (ours) {
+		NL_SET_ERR_MSG(extack, "this cgroup contains the caller: it would lock itself out");
+		cgroup_put(cgroup);
+		return -EINVAL;
 	}
 	spin_lock(&tenant->gate_lock);
 	old = tenant->cgroup;
@@ -390,11 +402,13 @@ static bool current_is_inside(struct gsh_tenant *tenant, bool *bound)
 {
 	bool inside = false;
 
+	rcu_read_lock();
 	spin_lock(&tenant->gate_lock);
 	*bound = tenant->cgroup && is_online(tenant->cgroup);
 	if (*bound)
 		inside = task_under_cgroup_hierarchy(current, tenant->cgroup);
 	spin_unlock(&tenant->gate_lock);
+	rcu_read_unlock();
 	return inside;
 }
 
@@ -406,14 +420,23 @@ bool gsh_tenant_admits(struct gsh_tenant *tenant)
 	return bound ? inside : !(READ_ONCE(tenant->mode) & 0006);
 }
 
-bool gsh_current_is_bound(void)
+bool gsh_current_is_bound_locked(void)
 {
 	struct gsh_tenant *tenant;
 	bool inside = false, bound;
 
-	mutex_lock(&gsh_tenants_lock);
+	lockdep_assert_held(&gsh_tenants_lock);
 	list_for_each_entry(tenant, &gsh_tenants, link)
 		inside |= current_is_inside(tenant, &bound);
+	return inside;
+}
+
+bool gsh_current_is_bound(void)
+{
+	bool inside;
+
+	mutex_lock(&gsh_tenants_lock);
+	inside = gsh_current_is_bound_locked();
 	mutex_unlock(&gsh_tenants_lock);
 	return inside;
 }

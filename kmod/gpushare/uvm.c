@@ -35,8 +35,8 @@ struct mapped_mm {
 	struct gsh_uvm *uvm; /* reference */
 	struct mm_struct *mm; /* mm_count reference */
 	u64 bytes; /* uvm->lock; charged for this address space */
-	struct work_struct recount_work;
-	bool gone; /* uvm->lock */
+	struct delayed_work recount_work;
+	bool gone; /* uvm->lock: off the list, whoever took it off frees it */
 };
 
 struct external { /* [base, base + length) maps mem */
@@ -142,43 +142,95 @@ static struct gsh_share *charge_all(struct gsh_tenant *tenant, u64 from, u64 to)
 	return NULL;
 }
 
-/* mmap_lock of m->mm held: nothing else changes its mappings or m->bytes. */
+/* Charges what is mapped now. More than before can only come from a pool that
+ * was freed under a mapping: it is charged without asking. */
+static void set_bytes(struct mapped_mm *m, u64 now)
+{
+	struct gsh_tenant *tenant = m->uvm->tenant;
+	unsigned int i;
+
+	spin_lock(&m->uvm->lock);
+	if (!m->gone && now < m->bytes)
+		charge_all(tenant, m->bytes, now);
+	else if (!m->gone && now > m->bytes)
+		for (i = 0; i < tenant->nshares; i++)
+			gsh_share_charge(&tenant->shares[i], GSH_CHARGE_MANAGED, now - m->bytes);
+	if (!m->gone)
+		m->bytes = now;
+	spin_unlock(&m->uvm->lock);
+}
+
+/* mmap_lock of m->mm held for writing: its mappings stay as they are counted. */
 static void recount_locked(struct mapped_mm *m)
 {
-	u64 now = count(m->uvm, m->mm, NULL);
-
-	if (now < m->bytes) {
-		charge_all(m->uvm->tenant, m->bytes, now);
-		m->bytes = now;
-	}
+	set_bytes(m, count(m->uvm, m->mm, NULL));
 }
 
-/* The address space went down with its mappings: nothing is mapped any more. */
-static void forget(struct mapped_mm *m)
+#define RECOUNT_AGAIN_MS 10
+
+static void recount_later(struct mapped_mm *m, unsigned int ms)
 {
-	charge_all(m->uvm->tenant, m->bytes, 0);
-	m->bytes = 0;
+	queue_delayed_work(gsh_wq, &m->recount_work, msecs_to_jiffies(ms));
 }
 
-static void recount(struct mapped_mm *m)
+static void free_mm(struct mapped_mm *m)
 {
-	if (!mmget_not_zero(m->mm)) {
-		spin_lock(&m->uvm->lock);
-		if (!m->gone)
-			forget(m);
-		spin_unlock(&m->uvm->lock);
+	mmu_notifier_unregister(&m->notifier, m->mm);
+	mmdrop(m->mm);
+	uvm_put(m->uvm);
+	kfree(m);
+}
+
+/* The address space is on its way out. Its mappings, and the card's memory behind
+ * them, go at the end of that: until the tree is empty it stays charged. */
+static void recount_dead(struct mapped_mm *m)
+{
+	bool last = false;
+
+	if (!mmap_read_trylock(m->mm)) {
+		recount_later(m, RECOUNT_AGAIN_MS);
 		return;
 	}
-	mmap_write_lock(m->mm); /* against the mmap path, which changes m->bytes */
-	if (!READ_ONCE(m->gone))
+	set_bytes(m, count(m->uvm, m->mm, NULL));
+	mmap_read_unlock(m->mm);
+	spin_lock(&m->uvm->lock);
+	if (!m->gone && !m->bytes) {
+		m->gone = last = true;
+		list_del(&m->link);
+	}
+	spin_unlock(&m->uvm->lock);
+	if (last)
+		free_mm(m);
+	else
+		recount_later(m, RECOUNT_AGAIN_MS);
+}
+
+/* A process that changes its mappings right now is counted by its own mmap, or next time:
+ * nothing here waits for a lock that a tenant may sit on. */
+static bool recount_once(struct mapped_mm *m)
+{
+	bool counted = mmap_write_trylock(m->mm);
+
+	if (counted) {
 		recount_locked(m);
-	mmap_write_unlock(m->mm);
-	mmput(m->mm);
+		mmap_write_unlock(m->mm);
+	}
+	return counted;
 }
 
 static void recount_work(struct work_struct *work)
 {
-	recount(container_of(work, struct mapped_mm, recount_work));
+	struct mapped_mm *m = container_of(to_delayed_work(work), struct mapped_mm, recount_work);
+
+	if (READ_ONCE(m->gone))
+		return;
+	if (!mmget_not_zero(m->mm)) {
+		recount_dead(m);
+		return;
+	}
+	if (!recount_once(m))
+		recount_later(m, RECOUNT_AGAIN_MS);
+	mmput_async(m->mm);
 }
 
 /* Runs under mmap_lock, before the unmap: only asks for a count later. */
@@ -187,7 +239,7 @@ static int on_unmap(struct mmu_notifier *notifier, const struct mmu_notifier_ran
 	struct mapped_mm *m = container_of(notifier, struct mapped_mm, notifier);
 
 	if (range->event == MMU_NOTIFY_UNMAP && READ_ONCE(m->bytes))
-		queue_work(gsh_wq, &m->recount_work);
+		recount_later(m, 0);
 	return 0;
 }
 
@@ -195,7 +247,8 @@ static void on_exit(struct mmu_notifier *notifier, struct mm_struct *mm)
 {
 	struct mapped_mm *m = container_of(notifier, struct mapped_mm, notifier);
 
-	queue_work(gsh_wq, &m->recount_work);
+	if (!READ_ONCE(m->gone))
+		recount_later(m, 0);
 }
 
 static const struct mmu_notifier_ops notifier_ops = {
@@ -204,50 +257,54 @@ static const struct mmu_notifier_ops notifier_ops = {
 };
 
 #define RECOUNT_TRIES 10
+#define RECOUNT_MOST 64 /* address spaces of one file; more are counted by their own work */
 
-/* A process that is changing its mappings right now is counted by its own mmap. */
 static void recount_now(struct mapped_mm *m)
 {
 	int tries;
 
 	if (!mmget_not_zero(m->mm))
-		return; /* on its way out: on_exit() has asked for a count */
-	for (tries = 0; tries < RECOUNT_TRIES; tries++) {
-		if (mmap_write_trylock(m->mm)) {
-			recount_locked(m);
-			mmap_write_unlock(m->mm);
-			break;
-		}
+		return; /* on_exit() has asked for a count */
+	for (tries = 0; tries < RECOUNT_TRIES && !recount_once(m); tries++)
 		usleep_range(200, 500);
-	}
 	mmput_async(m->mm);
 }
 
-static struct mapped_mm *next_mm(struct gsh_uvm *uvm, struct mapped_mm *m)
+/* The entries with a charge, kept by a reference on their address space alone:
+ * an entry is looked up anew under uvm->lock each time. */
+static struct mapped_mm *charged_mm(struct gsh_uvm *uvm, unsigned int index)
 {
+	struct mapped_mm *m, *found = NULL;
+	unsigned int n = 0;
+
 	spin_lock(&uvm->lock);
-	if (!m)
-		m = list_first_entry_or_null(&uvm->mms, struct mapped_mm, link);
-	else
-		m = list_is_last(&m->link, &uvm->mms) ? NULL : list_next_entry(m, link);
+	list_for_each_entry(m, &uvm->mms, link)
+		if (m->bytes && n++ == index && mmget_not_zero(m->mm)) {
+			found = m;
+			break;
+		}
 	spin_unlock(&uvm->lock);
-	return m;
+	return found;
 }
 
-/* For one tenant, before a refusal. Takes mmap_locks: not for a thread that has
- * one. The registry lock keeps the entries. */
+/* For one tenant, before a refusal. Not for a thread that holds an mmap_lock. An
+ * entry with a living address space stays: only recount_dead() and the end
+ * of the file (kept off by the registry lock) take entries away. */
 void gsh_uvm_recount(struct gsh_tenant *tenant)
 {
-	struct gsh_real *real;
 	struct mapped_mm *m;
+	struct gsh_real *real;
+	unsigned int i;
 
 	mutex_lock(&tenant->registry);
 	list_for_each_entry(real, &tenant->reals, link) {
-		if (!real->uvm)
-			continue;
-		for (m = next_mm(real->uvm, NULL); m; m = next_mm(real->uvm, m))
-			if (READ_ONCE(m->bytes))
-				recount_now(m);
+		for (i = 0; real->uvm && i < RECOUNT_MOST; i++) {
+			m = charged_mm(real->uvm, i);
+			if (!m)
+				break;
+			recount_now(m);
+			mmput_async(m->mm);
+		}
 	}
 	mutex_unlock(&tenant->registry);
 }
@@ -275,7 +332,7 @@ static struct mapped_mm *add_mm(struct gsh_uvm *uvm, struct mm_struct *mm)
 	m->notifier.ops = &notifier_ops;
 	m->uvm = uvm;
 	m->mm = mm;
-	INIT_WORK(&m->recount_work, recount_work);
+	INIT_DELAYED_WORK(&m->recount_work, recount_work);
 	err = __mmu_notifier_register(&m->notifier, mm);
 	if (err) {
 		kfree(m);
@@ -299,7 +356,6 @@ int gsh_uvm_mmap(struct gsh_file *f, struct vm_area_struct *vma)
 	struct mapped_mm *m = find_mm(uvm, vma->vm_mm);
 	u64 length = vma->vm_end - vma->vm_start, now, want;
 	struct gsh_share *full;
-	bool pool;
 	int err;
 
 	if (!m)
@@ -308,24 +364,23 @@ int gsh_uvm_mmap(struct gsh_file *f, struct vm_area_struct *vma)
 		return PTR_ERR(m);
 	now = count(uvm, vma->vm_mm, vma);
 	spin_lock(&uvm->lock);
-	pool = in_pool(uvm, vma);
-	spin_unlock(&uvm->lock);
-	want = now + (pool ? 0 : length);
+	want = now + (in_pool(uvm, vma) ? 0 : length);
 	full = charge_all(uvm->tenant, m->bytes, want);
+	if (!full)
+		m->bytes = want;
+	spin_unlock(&uvm->lock);
 	if (full) {
 		gsh_share_refused(full, length);
 		return -ENOMEM;
 	}
-	m->bytes = want;
 	err = call_mmap(f->real, vma);
-	if (err) {
-		charge_all(uvm->tenant, m->bytes, now);
-		m->bytes = now;
-	}
+	if (err)
+		set_bytes(m, now);
 	return err;
 }
 
-/* The real file is gone, so no mapping of it is left anywhere. registry held. */
+/* The real file is gone, so no mapping of it is left anywhere, and nobody finds
+ * uvm any more but what is queued for its entries. */
 static void drop_mms(struct gsh_uvm *uvm)
 {
 	struct mapped_mm *m;
@@ -335,17 +390,15 @@ static void drop_mms(struct gsh_uvm *uvm)
 		m = list_first_entry_or_null(&uvm->mms, struct mapped_mm, link);
 		if (m) {
 			list_del(&m->link);
-			WRITE_ONCE(m->gone, true);
-			forget(m);
+			charge_all(uvm->tenant, m->bytes, 0);
+			m->bytes = 0;
+			m->gone = true;
 		}
 		spin_unlock(&uvm->lock);
 		if (!m)
 			return;
-		mmu_notifier_unregister(&m->notifier, m->mm);
-		cancel_work_sync(&m->recount_work);
-		mmdrop(m->mm);
-		uvm_put(m->uvm);
-		kfree(m);
+		cancel_delayed_work_sync(&m->recount_work);
+		free_mm(m);
 	}
 }
 
@@ -366,6 +419,14 @@ static void drop_range(struct gsh_uvm *uvm, u64 base, u64 length)
 		gsh_mem_put(e->mem, false);
 		kfree(e);
 	}
+}
+
+/* What calls about one GPU say of a range holds for that GPU only: with several
+ * cards the reference stays until the range is freed. */
+static void drop_on_one_gpu(struct gsh_uvm *uvm, u64 base, u64 length)
+{
+	if (uvm->tenant->nshares == 1)
+		drop_range(uvm, base, length);
 }
 
 static void free_list_ranges(struct list_head *list, u64 base)
@@ -389,17 +450,20 @@ static u64 range_length(struct gsh_uvm *uvm, u64 base)
 	return 0;
 }
 
+/* After the real file, and without the registry lock. */
 void gsh_uvm_gone(struct gsh_uvm *uvm)
 {
 	struct external *e, *next;
 	struct uvm_range *range, *after;
 
 	drop_mms(uvm);
+	mutex_lock(&uvm->tenant->registry);
 	list_for_each_entry_safe(e, next, &uvm->externals, link) {
 		list_del(&e->link);
 		gsh_mem_put(e->mem, false);
 		kfree(e);
 	}
+	mutex_unlock(&uvm->tenant->registry);
 	list_for_each_entry_safe(range, after, &uvm->ranges, link)
 		kfree(range);
 	list_for_each_entry_safe(range, after, &uvm->pools, link)
@@ -412,6 +476,8 @@ void gsh_uvm_gone(struct gsh_uvm *uvm)
 struct uvm_job { /* what settle needs beside the copy */
 	struct gsh_uvm_request req;
 	void *room; /* allocated before the call, so that its books cannot fail */
+	struct gsh_mem *mem; /* reference, taken before the call */
+	struct uvm_range *pool; /* taken off the list for the time of a free */
 };
 
 static bool succeeded(struct gsh_job *job, const struct gsh_uvm_request *req)
@@ -422,26 +488,56 @@ static bool succeeded(struct gsh_job *job, const struct gsh_uvm_request *req)
 	return !job->rc && status == NV_OK;
 }
 
-static struct gsh_mem *mem_of(struct gsh_tenant *tenant, u32 h_client, u32 handle)
+/* Before the call: closing the client meanwhile must not lose the memory. */
+static void hold_mapped(struct gsh_tenant *tenant, struct uvm_job *u)
 {
-	struct gsh_client *client = gsh_client_find(tenant, h_client);
-	struct gsh_obj *obj = client ? gsh_obj_find(client, handle) : NULL;
+	struct gsh_client *client;
+	struct gsh_obj *obj;
 
-	return obj ? obj->mem : NULL;
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, u->req.h_client);
+	obj = client ? gsh_obj_find(client, u->req.h_object) : NULL;
+	if (obj && obj->mem) { /* else system memory, or nothing */
+		u->mem = obj->mem;
+		gsh_mem_get(u->mem, false);
+	}
+	mutex_unlock(&tenant->registry);
+}
+
+/* Before the driver frees a pool: what is mapped there from now on is managed memory. */
+static void hide_pool(struct gsh_uvm *uvm, struct uvm_job *u)
+{
+	struct uvm_range *range;
+
+	spin_lock(&uvm->lock);
+	list_for_each_entry(range, &uvm->pools, link)
+		if (range->base == u->req.base) {
+			list_del(&range->link);
+			u->pool = range;
+			break;
+		}
+	spin_unlock(&uvm->lock);
+}
+
+static void show_pool(struct gsh_uvm *uvm, struct uvm_job *u)
+{
+	spin_lock(&uvm->lock);
+	list_add(&u->pool->link, &uvm->pools);
+	spin_unlock(&uvm->lock);
+	u->pool = NULL;
 }
 
 static void settle_external(struct gsh_uvm *uvm, struct uvm_job *u)
 {
-	struct gsh_mem *mem = mem_of(uvm->tenant, u->req.h_client, u->req.h_object);
 	struct external *e = u->room;
 
-	drop_range(uvm, u->req.base, u->req.length);
-	if (!mem)
-		return; /* system memory */
+	drop_on_one_gpu(uvm, u->req.base, u->req.length);
+	if (!u->mem)
+		return;
 	e->base = u->req.base;
 	e->length = u->req.length;
-	e->mem = mem;
-	gsh_mem_get(mem, false);
+	e->mem = u->mem; /* the reference goes with it */
+	u->mem = NULL;
 	list_add(&e->link, &uvm->externals);
 	u->room = NULL;
 }
@@ -469,9 +565,8 @@ static void settle_free(struct gsh_uvm *uvm, struct uvm_job *u)
 
 	drop_range(uvm, u->req.base, length);
 	free_list_ranges(&uvm->ranges, u->req.base);
-	spin_lock(&uvm->lock);
-	free_list_ranges(&uvm->pools, u->req.base);
-	spin_unlock(&uvm->lock);
+	kfree(u->pool);
+	u->pool = NULL;
 }
 
 static void uvm_settle(struct gsh_job *job)
@@ -496,12 +591,16 @@ static void uvm_settle(struct gsh_job *job)
 			break;
 		case GSH_UVM_UNMAP_EXTERNAL:
 		case GSH_UVM_MAP_SPARSE:
-			drop_range(uvm, u->req.base, u->req.length);
+			drop_on_one_gpu(uvm, u->req.base, u->req.length);
 			break;
 		default:
 			break;
 		}
 	}
+	if (u->pool) /* the free failed, or may have */
+		show_pool(uvm, u);
+	if (u->mem)
+		gsh_mem_put(u->mem, false);
 	mutex_unlock(&uvm->tenant->registry);
 	kfree(u->room);
 	kfree(u);
@@ -597,7 +696,10 @@ static long on_copy(struct gsh_file *f, struct gsh_job *job, struct gsh_uvm_requ
 	}
 	job->private = u;
 	job->settle = uvm_settle;
-	atomic64_inc(&f->tenant->stats.forwarded);
+	if (req->kind == GSH_UVM_MAP_EXTERNAL)
+		hold_mapped(f->tenant, u);
+	else if (req->kind == GSH_UVM_FREE)
+		hide_pool(f->r->uvm, u);
 	err = gsh_job_run_memory(f->tenant, job);
 	return err ?: uvm_answer(job, &copy, 0);
 }
@@ -691,7 +793,8 @@ static int mm_init_thread(void *data)
 	kthread_unuse_mm(m->mm);
 	complete_all(&m->done);
 	kref_put(&m->ref, mm_init_release);
-	return 0;
+	/* What was just put may have been the module's last user. */
+	module_put_and_kthread_exit(0);
 }
 
 static struct mm_init *mm_init_new(struct file *vfile, struct gsh_file *f, int fd)
@@ -733,8 +836,10 @@ static long mm_initialize(struct file *vfile, struct gsh_file *f, unsigned long 
 		return -ENOMEM;
 	atomic64_inc(&f->tenant->stats.forwarded);
 	kref_get(&m->ref); /* the thread's */
+	__module_get(THIS_MODULE);
 	task = kthread_run(mm_init_thread, m, "gpushare_mm");
 	if (IS_ERR(task)) {
+		module_put(THIS_MODULE);
 		kref_put(&m->ref, mm_init_release);
 		rc = PTR_ERR(task);
 	} else if (!wait_for_completion_killable(&m->done)) {
@@ -745,6 +850,46 @@ static long mm_initialize(struct file *vfile, struct gsh_file *f, unsigned long 
 	}
 	kref_put(&m->ref, mm_init_release);
 	return rc;
+}
+
+/* ---- plain memory on the card ---- */
+
+/* PAGEABLE_MEM_ACCESS (8 bytes): bool at 0, status at 4 (uvm_ioctl.h). */
+static int pageable_access(struct file *vfile, struct gsh_file *f, bool *yes)
+{
+	struct gsh_job *job = gsh_job_new(f->real, UVM_PAGEABLE_MEM_ACCESS);
+	struct uvm_pageable_mem_access *top;
+	int err = -ENOMEM;
+
+	if (!job)
+		return -ENOMEM;
+	if (!gsh_job_for(vfile, f, job) && gsh_job_seg(job, sizeof(*top), 0, 0, 0) == 0)
+		err = gsh_job_run(&f->tenant->fwd, job);
+	if (!err) {
+		top = gsh_job_top(job);
+		*yes = !job->rc && top->rm_status == NV_OK && top->pageable_mem_access;
+	}
+	gsh_job_put(job);
+	return err;
+}
+
+/* With HMM the driver may move any of the process' memory to the card, in no
+ * book. The file asks the driver afterwards: what the flags said may have changed. */
+static long initialize(struct file *vfile, struct gsh_file *f, unsigned int cmd, unsigned long arg)
+{
+	bool pageable = false;
+	long rc = direct(f, cmd, arg);
+
+	if (rc)
+		return rc;
+	rc = pageable_access(vfile, f, &pageable);
+	if (!rc && !pageable)
+		return 0;
+	WRITE_ONCE(f->r->dead, true);
+	if (pageable)
+		gsh_event(GPUSHARE_EVENT_TYPE_CALL_DENIED, f->tenant, NULL, 0,
+			  "HMM is on: load nvidia-uvm with uvm_disable_hmm=1");
+	return rc ?: -EOPNOTSUPP;
 }
 
 /* ---- one call ---- */
@@ -790,6 +935,12 @@ static long decoded(struct file *vfile, struct gsh_file *f, struct gsh_job *job,
 		return err;
 	if (verdict.action == GSH_DENY)
 		return uvm_refuse(f, &req, arg, verdict);
+	if (verdict.action == GSH_ABSORB)
+		return req.status_off == GSH_OFF_NONE ?
+			       0 :
+			       put_user((u32)NV_OK, (u32 __user *)(arg + req.status_off));
+	if (req.kind == GSH_UVM_INITIALIZE)
+		return initialize(vfile, f, cmd, arg);
 	if (req.kind == GSH_UVM_MM_INITIALIZE)
 		return mm_initialize(vfile, f, arg);
 	if (!wants_copy(req.kind))

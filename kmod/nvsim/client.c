@@ -67,7 +67,10 @@ static void describe_maker(struct sim_call *call, struct sim_client *client)
 		strscpy(client->comm, "kernel", sizeof(client->comm));
 		return;
 	}
-	client->pid = get_pid(task_tgid(current));
+	/* Both as the driver does, which asks for each in its own way
+	 * (535.261.03 kernel-open/nvidia/os-interface.c:747, 2474). */
+	client->pid = get_task_pid(current, PIDTYPE_PID);
+	client->tgid = current->tgid;
 	get_task_comm(client->comm, current);
 }
 
@@ -108,8 +111,8 @@ void sim_client_destroy(struct sim_client *client)
 {
 	lockdep_assert_held_write(&sim_rm_lock);
 	while (!list_empty(&client->root.children))
-		sim_object_destroy(list_last_entry(&client->root.children, struct sim_object,
-						   sibling));
+		sim_object_destroy(
+			list_last_entry(&client->root.children, struct sim_object, sibling));
 	sim_events_forget_source(&client->root);
 	sim_events_forget_client(client->handle);
 	xa_erase(&client_table, client->handle);
@@ -157,5 +160,5 @@ bool sim_client_may_dup(const struct sim_call *call, const struct sim_client *to
 		return true;
 	if (!from->pid)
 		return false;
-	return to->pid == from->pid || uid_eq(to->uid, from->uid);
+	return to->tgid == from->tgid || uid_eq(to->uid, from->uid);
 }

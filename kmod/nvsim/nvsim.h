@@ -309,6 +309,7 @@ struct sim_os_event { /* ALLOC_OS_EVENT: a label on a file; sim_event_lock */
 
 struct sim_event { /* an object of class 0x5 or 0x79; sim_event_lock */
 	struct list_head on_source; /* source->events */
+	struct list_head on_interrupt; /* if it listens to engines */
 	struct sim_object *object;
 	struct sim_object *source; /* NULL when that object is gone */
 	struct sim_os_event *os; /* counted; NULL for class 0x5 */
@@ -324,6 +325,8 @@ u32 sim_event_arm(struct sim_object *source, u32 index, u32 action);
 /* Post to the events of @source with this index that are armed; those made with the
  * non-stall flag need no arming. Does not sleep; the caller keeps @source alive. */
 void sim_event_raise(struct sim_object *source, u32 index, u32 info32, u16 info16);
+/* The same from an engine of the card, whoever listens. Does not sleep, needs no lock. */
+void sim_event_interrupt(struct sim_card *card, u32 index);
 
 /* ---- vaspace.c: GPU address spaces ---- */
 

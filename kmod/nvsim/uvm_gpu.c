@@ -37,7 +37,7 @@ bool uvm_client_usable(const struct sim_client *client)
 {
 	if (!client->pid)
 		return false;
-	return client->pid == task_tgid(current) || uid_eq(client->uid, current_euid()) ||
+	return client->tgid == current->tgid || uid_eq(client->uid, current_euid()) ||
 	       client->share_all;
 }
 

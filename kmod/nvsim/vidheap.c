@@ -72,7 +72,9 @@ static u32 class_for(const struct sim_alloc_args *args)
 {
 	if (args->flags & NVOS32_FLAGS_VIRTUAL)
 		return NV50_MEMORY_VIRTUAL;
-	if (NVOS32_ATTR_LOCATION(args->attr) == NVOS32_ATTR_LOCATION_PCI)
+	/* Any other place than VIDMEM, "any" too, is system memory
+	 * (535.261.03 src/nvidia/interface/deprecated/rmapi_deprecated_vidheapctrl.c:138). */
+	if (NVOS32_ATTR_LOCATION(args->attr) != NVOS32_ATTR_LOCATION_VIDMEM)
 		return NV01_MEMORY_SYSTEM;
 	return NV01_MEMORY_LOCAL_USER;
 }
@@ -192,9 +194,9 @@ static u32 construct_os02(struct sim_call *call, struct sim_object *object, void
 	u32 read_only = p->flags & NVOS02_FLAGS_ALLOC_USER_READ_ONLY;
 
 	if (object->h_class == NV01_MEMORY_SYSTEM_OS_DESCRIPTOR)
-		return sim_user_memory_object(
-			call, object, p->p_memory, p->limit, args.attr,
-			read_only ? NVOS32_ATTR2_PROTECTION_USER_READ_ONLY : 0);
+		return sim_user_memory_object(call, object, p->p_memory, p->limit, args.attr,
+					      read_only ? NVOS32_ATTR2_PROTECTION_USER_READ_ONLY :
+							  0);
 	return sim_memory_object(call, object, &args);
 }
 
@@ -260,8 +262,11 @@ u32 sim_alloc_memory(struct sim_call *call, struct nvos02_fd *p)
 	if (p->status || !wants_mapping(p))
 		return NV_OK;
 	map = (struct nvos33_fd){
-		.h_client = p->h_root, .h_device = p->h_object_parent,
-		.h_memory = p->h_object_new, .length = p->limit + 1, .fd = p->fd,
+		.h_client = p->h_root,
+		.h_device = p->h_object_parent,
+		.h_memory = p->h_object_new,
+		.length = p->limit + 1,
+		.fd = p->fd,
 	};
 	if (sim_map_memory(call, &map))
 		return NV_ERR_INVALID_ARGUMENT;
