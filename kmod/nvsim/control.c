@@ -48,7 +48,8 @@ static u32 control_locked(struct sim_call *call, const struct nvos54 *p,
 	if (!card_is_there(object))
 		return NV_ERR_GPU_IS_LOST;
 	if (!ctrl || !sim_ctrl_fits(ctrl, object)) {
-		sim_refused(ctrl ? SIM_REFUSED_OBJECT : SIM_REFUSED_CONTROL, p->cmd, p->params_size);
+		sim_refused(ctrl ? SIM_REFUSED_OBJECT : SIM_REFUSED_CONTROL, p->cmd,
+			    p->params_size);
 		return NV_ERR_NOT_SUPPORTED;
 	}
 	status = check_size(ctrl, p->params_size);

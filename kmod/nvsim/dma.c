@@ -39,7 +39,8 @@ u32 sim_virtual_object(struct sim_object *object, struct sim_alloc_args *args)
 	if (!args->bytes || !bytes || bytes > 1ULL << 47)
 		return NV_ERR_INVALID_ARGUMENT;
 	if (!(args->flags & NVOS32_FLAGS_FIXED_ADDRESS))
-		args->offset = sim_vaspace_reserve(vaspace, bytes, max(args->alignment, page_bytes));
+		args->offset =
+			sim_vaspace_reserve(vaspace, bytes, max(args->alignment, page_bytes));
 	if (args->offset > (1ULL << 48) - bytes)
 		return NV_ERR_INVALID_OFFSET;
 	status = virtual_init(object, args->h_vaspace, args->offset, bytes);
@@ -52,8 +53,13 @@ static u32 construct_virtual(struct sim_call *call, struct sim_object *object, v
 {
 	struct nv_memory_alloc *p = params;
 	struct sim_alloc_args args = {
-		.flags = p->flags, .attr = p->attr, .attr2 = p->attr2, .bytes = p->size,
-		.alignment = p->alignment, .offset = p->offset, .h_vaspace = p->h_va_space,
+		.flags = p->flags,
+		.attr = p->attr,
+		.attr2 = p->attr2,
+		.bytes = p->size,
+		.alignment = p->alignment,
+		.offset = p->offset,
+		.h_vaspace = p->h_va_space,
 	};
 	u32 status = sim_virtual_object(object, &args);
 
@@ -82,10 +88,14 @@ static void destruct_virtual(struct sim_object *object)
 }
 
 const struct sim_class sim_virtual_classes[] = {
-	{ .id = NV01_MEMORY_VIRTUAL, .flags = SIM_CLASS_ON_DEVICE,
-	  .construct = construct_dma_space, .destruct = destruct_virtual },
-	{ .id = NV50_MEMORY_VIRTUAL, .flags = SIM_CLASS_ON_DEVICE,
-	  .construct = construct_virtual, .destruct = destruct_virtual },
+	{ .id = NV01_MEMORY_VIRTUAL,
+	  .flags = SIM_CLASS_ON_DEVICE,
+	  .construct = construct_dma_space,
+	  .destruct = destruct_virtual },
+	{ .id = NV50_MEMORY_VIRTUAL,
+	  .flags = SIM_CLASS_ON_DEVICE,
+	  .construct = construct_virtual,
+	  .destruct = destruct_virtual },
 };
 const size_t sim_virtual_class_count = ARRAY_SIZE(sim_virtual_classes);
 
@@ -106,8 +116,11 @@ static u32 map_into(struct sim_object *dma, struct sim_memory *memory, struct si
 {
 	const struct sim_virtual *virtual = dma->core;
 	struct sim_va_map map = {
-		.memory = memory, .offset = args->offset, .h_client = args->h_client,
-		.h_dma = args->h_dma, .h_memory = args->h_memory,
+		.memory = memory,
+		.offset = args->offset,
+		.h_client = args->h_client,
+		.h_dma = args->h_dma,
+		.h_memory = args->h_memory,
 	};
 
 	args->dma_offset = place(dma, args);
@@ -115,8 +128,8 @@ static u32 map_into(struct sim_object *dma, struct sim_memory *memory, struct si
 	map.node.last = args->dma_offset + args->bytes - 1;
 	if (map.node.last < map.node.start || map.node.last >> 48)
 		return NV_ERR_INVALID_OFFSET;
-	if (virtual->bytes && (map.node.start < virtual->base ||
-			       map.node.last > virtual->base + virtual->bytes - 1))
+	if (virtual->bytes &&
+	    (map.node.start < virtual->base || map.node.last > virtual->base + virtual->bytes - 1))
 		return NV_ERR_INVALID_OFFSET;
 	return sim_vaspace_map(dma->vaspace, &map);
 }

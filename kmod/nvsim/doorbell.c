@@ -15,8 +15,11 @@ DEFINE_SPINLOCK(sim_doorbell_lock);
 static u32 construct_usermode(struct sim_call *call, struct sim_object *object, void *params)
 {
 	struct sim_memory_spec spec = {
-		.kind = SIM_MEMORY_DOORBELL, .card = object->card, .bytes = REGION_BYTES,
-		.h_client = object->client->handle, .h_object = object->handle,
+		.kind = SIM_MEMORY_DOORBELL,
+		.card = object->card,
+		.bytes = REGION_BYTES,
+		.h_client = object->client->handle,
+		.h_object = object->handle,
 		.h_class = object->h_class,
 	};
 	struct sim_doorbell *doorbell = kzalloc(sizeof(*doorbell), GFP_KERNEL_ACCOUNT);
@@ -65,15 +68,14 @@ static void destruct_usermode(struct sim_object *object)
 	atomic_dec(&sim_counts.doorbells);
 }
 
-#define USERMODE(number) \
-	{ .id = (number), .flags = SIM_CLASS_ON_DEVICE | SIM_CLASS_ON_SUBDEV, \
-	  .construct = construct_usermode, .destruct = destruct_usermode }
+#define USERMODE(number)                                      \
+	{ .id = (number),                                     \
+	  .flags = SIM_CLASS_ON_DEVICE | SIM_CLASS_ON_SUBDEV, \
+	  .construct = construct_usermode,                    \
+	  .destruct = destruct_usermode }
 
 const struct sim_class sim_usermode_classes[] = {
-	USERMODE(VOLTA_USERMODE_A),
-	USERMODE(TURING_USERMODE_A),
-	USERMODE(AMPERE_USERMODE_A),
-	USERMODE(HOPPER_USERMODE_A),
-	USERMODE(BLACKWELL_USERMODE_A),
+	USERMODE(VOLTA_USERMODE_A),  USERMODE(TURING_USERMODE_A),    USERMODE(AMPERE_USERMODE_A),
+	USERMODE(HOPPER_USERMODE_A), USERMODE(BLACKWELL_USERMODE_A),
 };
 const size_t sim_usermode_class_count = ARRAY_SIZE(sim_usermode_classes);

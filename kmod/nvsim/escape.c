@@ -9,8 +9,8 @@
 #include "nvsim/compat.h"
 #include "nvsim/internal.h"
 
-#define ON_CTL 1
-#define ON_GPU 2
+#define ON_CTL  1
+#define ON_GPU  2
 #define ON_BOTH 3
 
 struct escape {
@@ -138,9 +138,14 @@ static int rm_map_dma(struct sim_call *call, void *p, u32 size)
 {
 	const struct nvos46_v535 *a = p; /* the beginning is the same in all versions */
 	struct sim_dma_args args = {
-		.h_client = a->h_client, .h_device = a->h_device, .h_dma = a->h_dma,
-		.h_memory = a->h_memory, .flags = a->flags, .offset = a->offset,
-		.bytes = a->length, .dma_offset = get64(p, sim_abi->map_dma_address_off),
+		.h_client = a->h_client,
+		.h_device = a->h_device,
+		.h_dma = a->h_dma,
+		.h_memory = a->h_memory,
+		.flags = a->flags,
+		.offset = a->offset,
+		.bytes = a->length,
+		.dma_offset = get64(p, sim_abi->map_dma_address_off),
 	};
 
 	if (size != sim_abi->map_dma_bytes)
@@ -155,8 +160,11 @@ static int rm_unmap_dma(struct sim_call *call, void *p, u32 size)
 {
 	const struct nvos47_v535 *a = p;
 	struct sim_dma_args args = {
-		.h_client = a->h_client, .h_device = a->h_device, .h_dma = a->h_dma,
-		.h_memory = a->h_memory, .flags = a->flags,
+		.h_client = a->h_client,
+		.h_device = a->h_device,
+		.h_dma = a->h_dma,
+		.h_memory = a->h_memory,
+		.flags = a->flags,
 		.dma_offset = get64(p, sim_abi->unmap_dma_address_off),
 	};
 
@@ -185,8 +193,8 @@ static int rm_bind_context_dma(struct sim_call *call, void *p, u32 size)
 
 	down_read(&sim_rm_lock);
 	a->status = sim_client_get(call, a->h_client, &client);
-	if (!a->status && (!sim_object_find(client, a->h_channel) ||
-			   !sim_object_find(client, a->h_ctx_dma)))
+	if (!a->status &&
+	    (!sim_object_find(client, a->h_channel) || !sim_object_find(client, a->h_ctx_dma)))
 		a->status = NV_ERR_OBJECT_NOT_FOUND;
 	up_read(&sim_rm_lock);
 	return 0;
@@ -217,9 +225,9 @@ static int rm_idle_channels(struct sim_call *call, void *p, u32 size)
 	if (!a->num_channels)
 		a->status = idle_one(call, h_client, h_channel, a->timeout);
 	for (i = 0; i < a->num_channels && !a->status; i++) {
-		a->status = sim_copy_in(call, &h_client, a->ph_clients + 4ULL * i, 4) ?:
-			    sim_copy_in(call, &h_channel, a->ph_channels + 4ULL * i, 4) ?:
-			    idle_one(call, h_client, h_channel, a->timeout);
+		a->status = sim_copy_in(call, &h_client, a->ph_clients + 4ULL * i, 4)           ?:
+				    sim_copy_in(call, &h_channel, a->ph_channels + 4ULL * i, 4) ?:
+				    idle_one(call, h_client, h_channel, a->timeout);
 	}
 	up_read(&sim_rm_lock);
 	return 0;
@@ -257,8 +265,7 @@ static const struct escape escapes[] = {
 	{ NV_ESC_RM_MAP_MEMORY_DMA, ON_CTL, 0, rm_map_dma },
 	{ NV_ESC_RM_UNMAP_MEMORY_DMA, ON_CTL, 0, rm_unmap_dma },
 	{ NV_ESC_RM_BIND_CONTEXT_DMA, ON_CTL, sizeof(struct nvos49), rm_bind_context_dma },
-	{ NV_ESC_RM_UPDATE_DEVICE_MAPPING_INFO, ON_CTL, sizeof(struct nvos56),
-	  rm_update_mapping },
+	{ NV_ESC_RM_UPDATE_DEVICE_MAPPING_INFO, ON_CTL, sizeof(struct nvos56), rm_update_mapping },
 };
 
 int sim_escape(struct sim_call *call, u32 nr, void *p, u32 size)

@@ -12,6 +12,7 @@
 
 DEFINE_SPINLOCK(sim_event_lock);
 static LIST_HEAD(os_events);
+static LIST_HEAD(interrupt_events); /* those that ask for non-stalling interrupts */
 
 struct event_data {
 	struct list_head link; /* file->event_data */
@@ -153,8 +154,11 @@ static u32 construct_event(struct sim_call *call, struct sim_object *object, voi
 		event->os = os_event_get(object->client->handle, (u32)p->data);
 		status = event->os ? NV_OK : NV_ERR_OBJECT_NOT_FOUND;
 	}
+	INIT_LIST_HEAD(&event->on_interrupt);
 	if (!status)
 		list_add_tail(&event->on_source, &source->events);
+	if (!status && (event->flags & NV01_EVENT_NONSTALL_INTR))
+		list_add_tail(&event->on_interrupt, &interrupt_events);
 	spin_unlock_irq(&sim_event_lock);
 	if (status)
 		kfree(event);
@@ -170,6 +174,7 @@ static void destruct_event(struct sim_object *object)
 	spin_lock_irq(&sim_event_lock);
 	if (event->source)
 		list_del(&event->on_source);
+	list_del(&event->on_interrupt);
 	os_event_put(event->os);
 	spin_unlock_irq(&sim_event_lock);
 	kfree(event);
@@ -177,9 +182,13 @@ static void destruct_event(struct sim_object *object)
 }
 
 const struct sim_class sim_event_classes[] = {
-	{ .id = NV01_EVENT, .flags = SIM_CLASS_ON_ANY, .construct = construct_event,
+	{ .id = NV01_EVENT,
+	  .flags = SIM_CLASS_ON_ANY,
+	  .construct = construct_event,
 	  .destruct = destruct_event },
-	{ .id = NV01_EVENT_OS_EVENT, .flags = SIM_CLASS_ON_ANY, .construct = construct_event,
+	{ .id = NV01_EVENT_OS_EVENT,
+	  .flags = SIM_CLASS_ON_ANY,
+	  .construct = construct_event,
 	  .destruct = destruct_event },
 };
 const size_t sim_event_class_count = ARRAY_SIZE(sim_event_classes);
@@ -248,12 +257,26 @@ void sim_event_raise(struct sim_object *source, u32 index, u32 info32, u16 info1
 	list_for_each_entry(event, &source->events, on_source) {
 		if (event->index != (index & 0xffff))
 			continue;
-		if (event->action == SIM_EVENT_DISABLE && !(event->flags & NV01_EVENT_NONSTALL_INTR))
+		if (event->action == SIM_EVENT_DISABLE &&
+		    !(event->flags & NV01_EVENT_NONSTALL_INTR))
 			continue;
 		if (event->action == SIM_EVENT_SINGLE)
 			event->action = SIM_EVENT_DISABLE;
 		post(event, info32, info16);
 	}
+	spin_unlock_irqrestore(&sim_event_lock, flags);
+}
+
+/* An engine has done something: all who listen at a subdevice of the card. */
+void sim_event_interrupt(struct sim_card *card, u32 index)
+{
+	struct sim_event *event;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sim_event_lock, flags);
+	list_for_each_entry(event, &interrupt_events, on_interrupt)
+		if (event->source && event->source->card == card && event->index == index)
+			post(event, 0, 0);
 	spin_unlock_irqrestore(&sim_event_lock, flags);
 }
 

@@ -184,7 +184,8 @@ u32 sim_export_info(struct sim_call *call, struct sim_object *root, void *params
 
 u32 sim_export_create(struct sim_call *call, struct sim_object *root, void *params)
 {
-	u32 h_device = get_unaligned((u32 *)params); /* NV0000_CTRL_OS_UNIX_CREATE_EXPORT_OBJECT_FD */
+	u32 h_device =
+		get_unaligned((u32 *)params); /* NV0000_CTRL_OS_UNIX_CREATE_EXPORT_OBJECT_FD */
 	u16 count = get_unaligned((u16 *)(params + 4));
 	struct sim_file *file;
 	struct file *filp;

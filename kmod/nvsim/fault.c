@@ -33,9 +33,11 @@ struct rule {
 };
 
 static const char *const sites[SIM_SITE_COUNT] = {
-	[SIM_SITE_ALLOC] = "alloc", [SIM_SITE_FREE] = "free", [SIM_SITE_CONTROL] = "control",
-	[SIM_SITE_VID_HEAP] = "vidheap", [SIM_SITE_MAP] = "map", [SIM_SITE_DUP] = "dup",
-	[SIM_SITE_UVM] = "uvm", [SIM_SITE_KERNEL_OP] = "kernel_op", [SIM_SITE_OPEN] = "open",
+	[SIM_SITE_ALLOC] = "alloc",     [SIM_SITE_FREE] = "free",
+	[SIM_SITE_CONTROL] = "control", [SIM_SITE_VID_HEAP] = "vidheap",
+	[SIM_SITE_MAP] = "map",         [SIM_SITE_DUP] = "dup",
+	[SIM_SITE_UVM] = "uvm",         [SIM_SITE_KERNEL_OP] = "kernel_op",
+	[SIM_SITE_OPEN] = "open",
 };
 static const char *const kinds[] = { [FAIL] = "fail", [DELAY] = "delay", [HANG] = "hang" };
 
@@ -232,7 +234,8 @@ static int faults_show(struct seq_file *seq, void *unused)
 
 	spin_lock(&rules_lock);
 	list_for_each_entry(rule, &rules, link)
-		seq_printf(seq, "%s %s number=0x%x nth=%u times=%u status=0x%x ms=%u when=%s met=%u\n",
+		seq_printf(seq,
+			   "%s %s number=0x%x nth=%u times=%u status=0x%x ms=%u when=%s met=%u\n",
 			   kinds[rule->kind], sites[rule->site], rule->number, rule->nth,
 			   rule->times, rule->status, rule->ms, rule->after ? "after" : "before",
 			   rule->met);

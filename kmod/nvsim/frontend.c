@@ -101,8 +101,8 @@ static int status_code(struct sim_call *call, void *p, u32 size)
 
 /* Commands and reply: kernel-open/common/inc/nv-ioctl.h. "Recognized" is said even to those
  * who have another version; they are told by the errno, and get our string. */
-#define VERSION_RELAXED	   '1'
-#define VERSION_QUERY	   '2'
+#define VERSION_RELAXED    '1'
+#define VERSION_QUERY      '2'
 #define VERSION_RECOGNIZED 1
 
 static bool same_version(const struct nv_rm_api_version *a)
@@ -203,8 +203,8 @@ static int wait_open_complete(struct sim_call *call, void *p, u32 size)
 	return 0;
 }
 
-#define ON_CTL	1
-#define ON_GPU	2
+#define ON_CTL  1
+#define ON_GPU  2
 #define ON_BOTH 3
 
 struct entry {

@@ -34,7 +34,7 @@ static void resident_leave(struct sim_resident *resident)
 	resident->bytes = 0;
 	bitmap_zero(resident->chunks, resident->chunk_count);
 	list_del_init(&resident->link);
-	resident->card = NULL;
+	WRITE_ONCE(resident->card, NULL);
 }
 
 /* RM wins over managed memory: the pages go back to the host. */
@@ -52,10 +52,11 @@ static void make_room(struct sim_card *card, u64 bytes)
 int sim_resident_init(struct sim_resident *resident, u64 bytes)
 {
 	memset(resident, 0, sizeof(*resident));
+	mutex_init(&resident->move_lock);
 	INIT_LIST_HEAD(&resident->link);
 	resident->chunk_count = DIV_ROUND_UP_ULL(bytes, SIM_CHUNK_BYTES);
-	resident->chunks = kvcalloc(BITS_TO_LONGS(resident->chunk_count), sizeof(long),
-				    GFP_KERNEL_ACCOUNT);
+	resident->chunks =
+		kvcalloc(BITS_TO_LONGS(resident->chunk_count), sizeof(long), GFP_KERNEL_ACCOUNT);
 	return resident->chunks ? 0 : -ENOMEM;
 }
 
@@ -81,6 +82,7 @@ void sim_resident_destroy(struct sim_resident *resident)
 		resident_leave(resident);
 		mutex_unlock(&card->heap_lock);
 	}
+	mutex_destroy(&resident->move_lock);
 	kvfree(resident->chunks);
 	resident->chunks = NULL;
 }
@@ -129,25 +131,36 @@ bool sim_resident_has(struct sim_resident *resident, struct sim_card *card, unsi
 	return has;
 }
 
+static void leave_other(struct sim_resident *resident, struct sim_card *wanted, unsigned long first,
+			unsigned long last)
+{
+	struct sim_card *old = lock_resident(resident);
+
+	if (!old)
+		return;
+	if (!wanted)
+		chunks_leave(resident, first, last);
+	else if (old != wanted)
+		resident_leave(resident);
+	mutex_unlock(&old->heap_lock);
+}
+
 /* One range is never on two cards at once: it leaves the other one whole. */
 u32 sim_resident_move(struct sim_resident *resident, struct sim_card *card, unsigned long first,
 		      unsigned long last)
 {
-	struct sim_card *old = lock_resident(resident);
-	u32 status;
+	u32 status = NV_OK;
 
-	if (old) {
-		if (!card)
-			chunks_leave(resident, first, last);
-		else if (old != card)
-			resident_leave(resident);
-		mutex_unlock(&old->heap_lock);
-	}
-	if (!card)
+	if (!card && !READ_ONCE(resident->card))
 		return NV_OK;
-	mutex_lock(&card->heap_lock);
-	status = chunks_arrive(resident, card, first, last);
-	mutex_unlock(&card->heap_lock);
+	mutex_lock(&resident->move_lock);
+	leave_other(resident, card, first, last);
+	if (card) {
+		mutex_lock(&card->heap_lock);
+		status = chunks_arrive(resident, card, first, last);
+		mutex_unlock(&card->heap_lock);
+	}
+	mutex_unlock(&resident->move_lock);
 	return status;
 }
 

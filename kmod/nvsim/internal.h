@@ -17,7 +17,8 @@ void sim_heap_give(struct sim_card *card, struct sim_memory *memory);
 /* The object that owns a byte of card memory, referenced; *start: its place there. */
 struct sim_memory *sim_heap_lookup(struct sim_card *card, u64 address, u64 *start);
 
-struct sim_resident { /* managed memory on a card: bookkeeping only; heap lock */
+struct sim_resident { /* managed memory on a card: bookkeeping only; heap lock of @card */
+	struct mutex move_lock; /* outside heap locks: one move of this range at a time */
 	struct list_head link; /* card->residents, the least recently moved first */
 	struct sim_card *card; /* NULL: nothing resident */
 	unsigned long *chunks; /* one bit for 2 MiB */
@@ -63,8 +64,8 @@ struct sim_alloc_args { /* what both ways of allocating memory say */
 u32 sim_memory_object(struct sim_call *call, struct sim_object *object,
 		      struct sim_alloc_args *args);
 u32 sim_virtual_object(struct sim_object *object, struct sim_alloc_args *args); /* dma.c */
-u32 sim_user_memory_object(struct sim_call *call, struct sim_object *object, u64 address,
-			   u64 limit, u32 attr, u32 attr2);
+u32 sim_user_memory_object(struct sim_call *call, struct sim_object *object, u64 address, u64 limit,
+			   u32 attr, u32 attr2);
 u32 sim_vid_heap_control(struct sim_call *call, u8 *p);
 u32 sim_alloc_memory(struct sim_call *call, struct nvos02_fd *p);
 

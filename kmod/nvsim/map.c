@@ -36,8 +36,8 @@ static u32 leave_context(struct sim_file *file, struct sim_memory *memory,
 		file->context.memory = sim_memory_get(memory);
 		file->context.offset = start;
 		file->context.bytes = PAGE_ALIGN(p->offset + p->length) - start;
-		file->context.writable =
-			NVOS33_FLAGS_ACCESS(p->flags) != NVOS33_FLAGS_ACCESS_READ_ONLY;
+		file->context.writable = NVOS33_FLAGS_ACCESS(p->flags) !=
+					 NVOS33_FLAGS_ACCESS_READ_ONLY;
 		file->context.eager = memory->kind == SIM_MEMORY_DOORBELL;
 		/* mmap and faults look without the lock: the rest never changes after this */
 		smp_store_release(&file->context.valid, true);
@@ -74,6 +74,8 @@ static u32 map_object(struct sim_call *call, struct sim_object *object, struct n
 	struct sim_cpu_map *map;
 	u32 status = check_range(object->memory, p);
 
+	if (object->card && READ_ONCE(object->card->lost))
+		return NV_ERR_GPU_IS_LOST;
 	if (status)
 		return status;
 	map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);

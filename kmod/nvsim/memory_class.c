@@ -64,8 +64,7 @@ static u32 page_attr(u32 attr, const struct sim_memory *memory)
 }
 
 /* Both ways of allocating end here; what came out goes back into @args. */
-u32 sim_memory_object(struct sim_call *call, struct sim_object *object,
-		      struct sim_alloc_args *args)
+u32 sim_memory_object(struct sim_call *call, struct sim_object *object, struct sim_alloc_args *args)
 {
 	struct sim_memory_spec spec = spec_of(call, object);
 	struct sim_memory *memory;
@@ -97,8 +96,13 @@ static u32 construct_memory(struct sim_call *call, struct sim_object *object, vo
 {
 	struct nv_memory_alloc *p = params;
 	struct sim_alloc_args args = {
-		.owner = p->owner, .type = p->type, .flags = p->flags, .attr = p->attr,
-		.attr2 = p->attr2, .bytes = p->size, .alignment = p->alignment,
+		.owner = p->owner,
+		.type = p->type,
+		.flags = p->flags,
+		.attr = p->attr,
+		.attr2 = p->attr2,
+		.bytes = p->size,
+		.alignment = p->alignment,
 	};
 	u32 status = sim_memory_object(call, object, &args);
 
@@ -111,8 +115,8 @@ static u32 construct_memory(struct sim_call *call, struct sim_object *object, vo
 	return NV_OK;
 }
 
-u32 sim_user_memory_object(struct sim_call *call, struct sim_object *object, u64 address,
-			   u64 limit, u32 attr, u32 attr2)
+u32 sim_user_memory_object(struct sim_call *call, struct sim_object *object, u64 address, u64 limit,
+			   u32 attr, u32 attr2)
 {
 	struct sim_memory_spec spec = spec_of(call, object);
 	struct sim_memory *memory;
@@ -194,9 +198,11 @@ static u32 construct_page_list(struct sim_call *call, struct sim_object *object,
 const struct sim_class sim_memory_classes[] = {
 	{ .id = NV01_MEMORY_LOCAL_USER, .flags = ON_DEVICE, .construct = construct_memory },
 	{ .id = NV01_MEMORY_SYSTEM, .flags = ON_DEVICE, .construct = construct_memory },
-	{ .id = NV01_MEMORY_DEVICELESS, .flags = SIM_CLASS_ON_CLIENT | SIM_CLASS_DUP,
+	{ .id = NV01_MEMORY_DEVICELESS,
+	  .flags = SIM_CLASS_ON_CLIENT | SIM_CLASS_DUP,
 	  .construct = construct_memory },
-	{ .id = NV01_MEMORY_SYSTEM_OS_DESCRIPTOR, .flags = ON_DEVICE,
+	{ .id = NV01_MEMORY_SYSTEM_OS_DESCRIPTOR,
+	  .flags = ON_DEVICE,
 	  .construct = construct_user_memory },
 	{ .id = NV01_MEMORY_LOCAL_PHYSICAL, .flags = ON_DEVICE, .construct = construct_window },
 	{ .id = NV01_MEMORY_LIST_FBMEM, .flags = ON_DEVICE, .construct = construct_page_list },

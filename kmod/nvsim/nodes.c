@@ -25,8 +25,8 @@ static char *node_name(SIM_DEVNODE_DEVICE *device, umode_t *mode)
 
 static int node_make(unsigned int minor, const char *format)
 {
-	return PTR_ERR_OR_ZERO(device_create(sim_device_class, NULL, MKDEV(NV_MAJOR, minor), NULL,
-					     format, minor));
+	return PTR_ERR_OR_ZERO(
+		device_create(sim_device_class, NULL, MKDEV(NV_MAJOR, minor), NULL, format, minor));
 }
 
 static int nodes_make(void)

@@ -213,7 +213,8 @@ static u32 params_in(struct sim_call *call, const struct sim_alloc *alloc, struc
 	p->bytes = p->class->params_size ?: nvabi_class_bytes(sim_abi, p->row);
 	if (alloc->kernel_params || !alloc->params || !p->bytes)
 		return (p->row->flags & NVABI_CLASS_REQUIRED) && !alloc->kernel_params ?
-			       NV_ERR_INVALID_ARGUMENT : NV_OK;
+			       NV_ERR_INVALID_ARGUMENT :
+			       NV_OK;
 	p->copy = kvzalloc(p->bytes, GFP_KERNEL_ACCOUNT);
 	if (!p->copy)
 		return NV_ERR_NO_MEMORY;
@@ -322,6 +323,8 @@ static u32 construct_dup(struct sim_call *call, struct sim_object *object, void 
 
 	if (source->card != object->card && source->memory)
 		return NV_ERR_INVALID_OBJECT_PARENT;
+	if (object->card && READ_ONCE(object->card->lost))
+		return NV_ERR_GPU_IS_LOST;
 	if (source->memory)
 		sim_object_set_memory(object, sim_memory_own(source->memory));
 	if (source->vaspace)

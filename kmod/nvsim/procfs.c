@@ -10,9 +10,10 @@ static struct proc_dir_entry *root;
 
 static int version_show(struct seq_file *seq, void *unused)
 {
-	seq_printf(seq,
-		   "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  %s  Release Build  (nvsim)\n",
-		   sim_params.version);
+	seq_printf(
+		seq,
+		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  %s  Release Build  (nvsim)\n",
+		sim_params.version);
 	seq_puts(seq, "GCC version:  simulated\n");
 	return 0;
 }

@@ -103,7 +103,9 @@ static void op_map_dma(struct sim_call *call, void *p, bool unmap)
 	struct nvos46_v535 *a = p;
 	struct nvos47_v535 *b = p;
 	struct sim_dma_args args = {
-		.h_client = a->h_client, .h_device = a->h_device, .h_dma = a->h_dma,
+		.h_client = a->h_client,
+		.h_device = a->h_device,
+		.h_dma = a->h_dma,
 		.h_memory = a->h_memory,
 	};
 
@@ -127,8 +129,8 @@ static void run(struct sim_call *call, struct nv_rm_op *op)
 
 	switch (op->op) {
 	case NV_RMOP_FREE:
-		op->u.free.status = sim_object_free(call, op->u.free.h_root,
-						    op->u.free.h_object_old);
+		op->u.free.status =
+			sim_object_free(call, op->u.free.h_root, op->u.free.h_object_old);
 		return;
 	case NV_RMOP_ALLOC:
 		op_alloc(call, op);

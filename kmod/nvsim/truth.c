@@ -56,11 +56,12 @@ static int objects_show(struct seq_file *seq, void *unused)
 
 	mutex_lock(&card->heap_lock);
 	list_for_each_entry(memory, &card->memories, card_link)
-		seq_printf(seq,
-			   "client 0x%08x pid %d handle 0x%08x class 0x%04x bytes %llu asked %llu handles %d external %d\n",
-			   memory->h_client, memory->tgid, memory->h_object, memory->h_class,
-			   memory->bytes, memory->asked_bytes, atomic_read(&memory->handles),
-			   atomic_read(&memory->external));
+		seq_printf(
+			seq,
+			"client 0x%08x pid %d handle 0x%08x class 0x%04x bytes %llu asked %llu handles %d external %d\n",
+			memory->h_client, memory->tgid, memory->h_object, memory->h_class,
+			memory->bytes, memory->asked_bytes, atomic_read(&memory->handles),
+			atomic_read(&memory->external));
 	mutex_unlock(&card->heap_lock);
 	return 0;
 }

@@ -153,14 +153,18 @@ struct route {
 	uvm_handler handle; /* NULL: answer 0x56 */
 };
 
-#define SAME(command, type, handler)                                                               \
-	{ .cmd = (command), .bytes = sizeof(struct type),                                          \
-	  .status = offsetof(struct type, rm_status), .handle = (handler) }
-#define PLAIN(command, size, at, handler)                                                          \
+#define SAME(command, type, handler)                  \
+	{ .cmd = (command),                           \
+	  .bytes = sizeof(struct type),               \
+	  .status = offsetof(struct type, rm_status), \
+	  .handle = (handler) }
+#define PLAIN(command, size, at, handler) \
 	{ .cmd = (command), .bytes = (size), .status = (at), .handle = (handler) }
-#define VARIES(command, field, at_field, handler)                                                  \
-	{ .cmd = (command), .bytes_field = offsetof(struct nvabi_version, field),                  \
-	  .status_field = offsetof(struct nvabi_version, at_field), .handle = (handler) }
+#define VARIES(command, field, at_field, handler)                   \
+	{ .cmd = (command),                                         \
+	  .bytes_field = offsetof(struct nvabi_version, field),     \
+	  .status_field = offsetof(struct nvabi_version, at_field), \
+	  .handle = (handler) }
 
 /* Sizes without a struct in nvabi: kernel-open/nvidia-uvm/uvm_ioctl.h. */
 static const struct route routes[] = {
@@ -274,7 +278,8 @@ static long uvm_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 				 offsetof(struct uvm_initialize, rm_status), NULL, initialize);
 	case UVM_MM_INITIALIZE:
 		return with_copy(filp, at, sizeof(struct uvm_mm_initialize),
-				 offsetof(struct uvm_mm_initialize, rm_status), NULL, mm_initialize);
+				 offsetof(struct uvm_mm_initialize, rm_status), NULL,
+				 mm_initialize);
 	}
 	route = route_find(cmd);
 	if (!route)

@@ -33,7 +33,8 @@ typedef u32 (*each_range)(struct sim_uvm_space *space, struct uvm_range *range, 
 			  void *arg);
 
 /* Every byte must be managed: first all are looked at, then each is handed to @each. */
-static u32 managed_each(struct sim_uvm_space *space, u64 first, u64 last, each_range each, void *arg)
+static u32 managed_each(struct sim_uvm_space *space, u64 first, u64 last, each_range each,
+			void *arg)
 {
 	struct uvm_range *range;
 	u32 status = NV_OK;
@@ -134,7 +135,7 @@ static u32 move(struct sim_uvm_space *space, u64 base, u64 bytes, struct sim_car
 
 	down_read(&space->ranges_lock);
 	status = managed_each(space, base, last, NULL, NULL) ?:
-		 managed_each(space, base, last, move_range, card);
+			 managed_each(space, base, last, move_range, card);
 	up_read(&space->ranges_lock);
 	return status;
 }
@@ -233,8 +234,9 @@ u32 uvm_set_group(struct sim_uvm_space *space, void *params)
 	if (p->range_group_id && !group_exists(space, p->range_group_id))
 		return NV_ERR_OBJECT_NOT_FOUND;
 	down_write(&space->ranges_lock);
-	status = managed_each(space, p->requested_base, last, NULL, NULL) ?:
-		 managed_each(space, p->requested_base, last, set_group, &p->range_group_id);
+	status =
+		managed_each(space, p->requested_base, last, NULL, NULL) ?:
+			managed_each(space, p->requested_base, last, set_group, &p->range_group_id);
 	up_write(&space->ranges_lock);
 	return status;
 }
@@ -274,7 +276,8 @@ u32 uvm_migrate_group(struct sim_uvm_space *space, void *params)
 	down_read(&space->ranges_lock);
 	while (!status && (range = uvm_range_first(space, from, ULONG_MAX))) {
 		if (range->group == p->id)
-			status = move_range(space, range, range->node.start, range->node.last, card);
+			status =
+				move_range(space, range, range->node.start, range->node.last, card);
 		from = range->node.last + 1;
 	}
 	up_read(&space->ranges_lock);

@@ -38,7 +38,8 @@ static void drop_pages(struct uvm_backing *backing, u64 start, u64 last)
 
 	mutex_lock(&backing->lock);
 	xa_for_each_range(&backing->pages, i, page, (start - backing->base) >> PAGE_SHIFT,
-			  (last - backing->base) >> PAGE_SHIFT) {
+			  (last - backing->base) >> PAGE_SHIFT)
+	{
 		xa_erase(&backing->pages, i);
 		put_page(page);
 		atomic_dec(&sim_counts.pages);
