@@ -124,6 +124,11 @@
 #define NV2080_ENGINE_NVENC0			0x1b
 #define NV2080_ENGINE_SW			0x22
 
+/* Notifiers of a subdevice: class/cl2080_notification.h */
+#define NV2080_NOTIFIER_GRAPHICS		12
+#define NV2080_NOTIFIER_CE0			23
+#define NV2080_NOTIFIER_FIFO_METHOD		35
+
 /* GR info: ctrl0080gr.h; only those with a value other than 0 here */
 #define NV_GR_INFO_MAXCLIPS			0x00
 #define NV_GR_INFO_BUFFER_ALIGNMENT		0x03

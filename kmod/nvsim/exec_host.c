@@ -105,6 +105,7 @@ enum sim_step sim_host_method(struct sim_channel *channel, u32 subchannel, u32 m
 		return old_semaphore(channel, data);
 	case NVC56F_NON_STALL_INTERRUPT:
 		sim_channel_interrupt(channel);
+		sim_event_interrupt(channel->card, NV2080_NOTIFIER_FIFO_METHOD);
 		return SIM_STEP_DONE;
 	default:
 		return SIM_STEP_DONE;

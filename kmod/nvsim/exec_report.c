@@ -4,6 +4,7 @@
 #include <linux/minmax.h>
 
 #include "nvsim/exec.h"
+#include "nvsim/model.h"
 
 /* Reads and writes of a channel: a missing page kills it, as the card's MMU would. */
 enum sim_step sim_channel_read(struct sim_channel *channel, u64 va, void *to, size_t bytes)
@@ -87,8 +88,12 @@ enum sim_step sim_report_write(struct sim_channel *channel, const struct sim_rep
 	return step;
 }
 
-/* "Work is done": non-stalling. Waiters may listen at the channel or at the card. */
+/* "Work is done": the non-stalling interrupt of the channel's engine. */
 void sim_channel_interrupt(struct sim_channel *channel)
 {
-	sim_event_raise(channel->object, 0, 0, 0);
+	u32 copy = channel->engine - NV2080_ENGINE_COPY0;
+	bool is_copy = copy < channel->card->model->copy_engines;
+
+	sim_event_interrupt(channel->card,
+			    is_copy ? NV2080_NOTIFIER_CE0 + copy : NV2080_NOTIFIER_GRAPHICS);
 }
