@@ -6,7 +6,9 @@ remove and make it again. Three things keep them from it: a params file that say
 ModifyDeviceFiles: 0; a /dev that is read-only, so that neither unlink nor mknod
 works; and nodes bound read-only, so that their mode stays. Opening a node for
 writing works all the same. For nvidia-uvm the first is ignored, and the failing
-unlink is what they put up with.
+unlink is what they put up with. Of a node with a foreign number they want a link
+under the driver's own number in /dev/char, and give up if it is neither there nor
+can be made.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ from gpushare_cli.mounts import (
 
 DEV: Final = Path("/dev")
 DRIVER_PROC: Final = Path("/proc/driver/nvidia")
+DRIVER_MAJOR: Final = 195
+CONTROL_MINOR: Final = 255
 _MODIFY: Final = re.compile(r"^ModifyDeviceFiles:.*$", re.MULTILINE)
 _MODIFY_OFF: Final = "ModifyDeviceFiles: 0"
 
@@ -118,12 +122,38 @@ def _fill(stage: Path, nodes: Sequence[Node]) -> None:
     with os.scandir(DEV) as entries:
         for entry in entries:
             # everything of the driver and of other tenants stays outside
-            if not entry.name.startswith(("nvidia", "gpushare")):
+            if not entry.name.startswith(("nvidia", "gpushare", "char")):
                 _carry_over(entry, stage / entry.name)
     for node in nodes:
         target = stage / node.name
         target.touch()
         bind(node.path, target, read_only=True)
+    _link_numbers(stage / "char", nodes)
+
+
+def _link_numbers(folder: Path, nodes: Sequence[Node]) -> None:
+    """/dev/char as udev makes it: without the driver's real nodes, with the tenant's."""
+    folder.mkdir()
+    links = {
+        link.name: link.readlink()
+        for link in (DEV / "char").glob("*:*")
+        if link.is_symlink() and not link.readlink().name.startswith("nvidia")
+    }
+    for node in nodes:
+        links[f"{os.major(node.number)}:{os.minor(node.number)}"] = Path("..") / node.name
+        minor = _driver_minor(node.name)
+        if minor is not None:
+            links[f"{DRIVER_MAJOR}:{minor}"] = Path("..") / node.name
+    for name, target in links.items():
+        (folder / name).symlink_to(target)
+
+
+def _driver_minor(name: str) -> int | None:
+    """The minor that the driver's own node of this name has; nvidia-uvm has none of note."""
+    if name == "nvidiactl":
+        return CONTROL_MINOR
+    match = re.fullmatch(r"nvidia([0-9]+)", name)
+    return int(match[1]) if match else None
 
 
 def _carry_over(entry: os.DirEntry[str], target: Path) -> None:

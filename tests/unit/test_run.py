@@ -118,6 +118,19 @@ def test_the_rest_of_dev_works_as_before(driver_proc: Path) -> None:
 
 
 @needs_mounts
+def test_numbers_lead_to_the_tenants_nodes_only(driver_proc: Path) -> None:
+    links = shell(driver_proc, "cd /dev/char; for l in *; do echo $l $(readlink $l); done")
+    found = dict(line.split() for line in links.splitlines())
+    assert {number: name for number, name in found.items() if "nvidia" in name} == {
+        "1:3": "../nvidiactl",
+        "1:5": "../nvidia0",
+        "195:255": "../nvidiactl",
+        "195:0": "../nvidia0",
+    }
+    assert shell(driver_proc, "ln -s x /dev/char/1:2 2>/dev/null || echo refused") == "refused"
+
+
+@needs_mounts
 def test_nothing_stays_behind_outside(driver_proc: Path) -> None:
     before = (sorted(os.listdir("/dev")), Path("/proc/self/mounts").read_text(encoding="utf-8"))
     shell(driver_proc, "true")
