@@ -18,8 +18,9 @@ pytestmark = pytest.mark.guest
 
 @pytest.mark.parametrize("presence", ["inode", "f_op"])
 def test_simulated_driver_keeps_its_promises(presence: str) -> None:
+    option = f"nvsim.presence={presence}"
     done = subprocess.run(
-        [RUN, "--modules", "nvsim", "--option", f"nvsim.presence={presence}", "--", "sh", "-c", SCRIPT],
+        [RUN, "--modules", "nvsim", "--option", option, "--", "sh", "-c", SCRIPT],
         capture_output=True,
         text=True,
         timeout=600,
