@@ -79,6 +79,9 @@
 #define NV2080_CTRL_EVENT_SET_NOTIFICATION	0x20800301
 #define NV2080_CTRL_TIMER_GET_TIME		0x20800403
 #define NV2080_CTRL_TIMER_GET_CORRELATION	0x20800406
+#define NV2080_CLOCK_OS_TIME			1	/* clock 3:0: microseconds since 1970 */
+#define NV2080_CLOCK_TSC			2
+#define NV2080_CLOCK_PLATFORM			3
 #define NV2080_CTRL_BIOS_GET_INFO		0x20800802
 #define NV2080_CTRL_FIFO_RUNLIST_SET_POLICY	0x20801115
 #define NV2080_CTRL_FIFO_DISABLE_USERMODE	0x20801117
@@ -548,7 +551,7 @@ struct nv2080_gpumon_engine { /* NV2080_CTRL_PERF_GPUMON_ENGINE_UTIL_SAMPLE, 116
 NVABI_SIZE(nv2080_gpumon_engine, 116);
 
 struct nv2080_gpumon_sample { /* NV2080_CTRL_PERF_GPUMON_PERFMON_UTIL_SAMPLE */
-	__u64 time_us;
+	__u64 time_ns; /* of the card's clock: observed */
 	struct nv2080_gpumon_engine fb, gr, nvenc, nvdec;
 };
 NVABI_SIZE(nv2080_gpumon_sample, 472);

@@ -2,6 +2,7 @@
 /* Controls of a subdevice about the card itself: name, identity, engines, time, notifications. */
 
 #include <linux/ktime.h>
+#include <linux/timex.h>
 
 #include "nvsim/ctrl.h"
 #include "nvsim/exec.h"
@@ -143,16 +144,30 @@ static u32 get_time(struct sim_call *call, struct sim_object *object, void *para
 	return NV_OK;
 }
 
-/* Microseconds of the wall clock beside nanoseconds of the card. */
+/* The clock a client named, ctrl2080tmr.h; 0: not one of them. */
+static u64 cpu_clock(u32 which)
+{
+	switch (which & 0xf) {
+	case NV2080_CLOCK_OS_TIME:
+		return ktime_to_us(ktime_get_real());
+	case NV2080_CLOCK_TSC:
+		return get_cycles();
+	case NV2080_CLOCK_PLATFORM:
+		return ktime_get_ns();
+	default:
+		return 0;
+	}
+}
+
 static u32 correlation(struct sim_call *call, struct sim_object *object, void *params)
 {
 	struct nv2080_correlation *p = params;
 	unsigned int i;
 
-	if (p->count > CORRELATIONS_MAX)
+	if (p->count > CORRELATIONS_MAX || !cpu_clock(p->clock))
 		return NV_ERR_INVALID_ARGUMENT;
 	for (i = 0; i < p->count; i++) {
-		p->samples[i].cpu = ktime_to_us(ktime_get_real());
+		p->samples[i].cpu = cpu_clock(p->clock);
 		p->samples[i].gpu = sim_gpu_time_ns();
 	}
 	return NV_OK;

@@ -8,13 +8,13 @@
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/ktime.h>
 
 #include "nvsim/ctrl.h"
 #include "nvsim/exec.h"
 #include "nvabi/versions.h"
 
-#define INSTANCE_NONE 0xffffffffu
+#define INSTANCE_NONE    0xffffffffu
+#define SAMPLE_PERIOD_NS 166666667ULL
 
 static u32 pid_here(const struct sim_client *client)
 {
@@ -149,30 +149,42 @@ static u32 pid_load(struct sim_card *card, u32 pid)
 	return load;
 }
 
-/* One sample for each process, the newest first; engines after the second stay idle. */
+static void sample_engine(u8 *engine, u32 pid, u32 load)
+{
+	*(u32 *)engine = load;
+	*(u32 *)(engine + sim_abi->gpumon_pid_off) = pid;
+}
+
+/* Graphics is the second engine; memory controller and codecs stay idle. */
+static void sample_fill(u8 *sample, u64 time_ns, u32 pid, u32 load)
+{
+	u32 i;
+
+	*(u64 *)sample = time_ns;
+	for (i = 0; i < sim_abi->gpumon_engines; i++)
+		sample_engine(sample + sim_abi->gpumon_engine_off +
+				      i * sim_abi->gpumon_engine_bytes,
+			      pid, i == 1 ? load : 0);
+}
+
+/* A full buffer, as if the present load had lasted: the processes in turn, newest last. */
 static u32 samples(struct sim_call *call, struct sim_object *object, void *params)
 {
 	struct nv2080_gpumon_samples *p = params;
-	const struct nvabi_version *abi = sim_abi;
 	struct nv2080_pids *list = kzalloc(sizeof(*list), GFP_KERNEL);
-	u64 now = ktime_to_us(ktime_get_real());
+	u64 now = sim_gpu_time_ns();
 	u32 i;
 
 	if (!list)
 		return NV_ERR_NO_MEMORY;
 	list_pids(object->card, object->card->model->compute_class, list);
-	memset(p->samples, 0, abi->gpumon_bytes - abi->gpumon_samples_off);
-	p->count = min_t(u32, list->count, ARRAY_SIZE(p->samples));
-	for (i = 0; i < p->count; i++) {
-		u8 *sample = (u8 *)p + abi->gpumon_samples_off + i * abi->gpumon_stride;
-		u8 *fb = sample + abi->gpumon_engine_off;
-		u8 *gr = fb + abi->gpumon_engine_bytes;
-
-		*(u64 *)sample = now;
-		*(u32 *)(fb + abi->gpumon_pid_off) = list->pids[i];
-		*(u32 *)gr = pid_load(object->card, list->pids[i]);
-		*(u32 *)(gr + abi->gpumon_pid_off) = list->pids[i];
-	}
+	memset(p->samples, 0, sim_abi->gpumon_bytes - sim_abi->gpumon_samples_off);
+	p->count = list->count ? ARRAY_SIZE(p->samples) : 0;
+	for (i = 0; i < p->count; i++)
+		sample_fill((u8 *)params + sim_abi->gpumon_samples_off + i * sim_abi->gpumon_stride,
+			    now - (p->count - 1 - i) / list->count * SAMPLE_PERIOD_NS,
+			    list->pids[i % list->count],
+			    pid_load(object->card, list->pids[i % list->count]));
 	p->tracker = 0;
 	kfree(list);
 	return NV_OK;

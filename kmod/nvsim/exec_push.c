@@ -164,7 +164,8 @@ static enum sim_step entry_begin(struct sim_channel *channel)
 
 static bool runnable(const struct sim_channel *channel)
 {
-	return channel->scheduled && !channel->disabled && !channel->stopped && !channel->xid;
+	return channel->scheduled && !channel->disabled && !channel->stopped && !channel->xid &&
+	       !READ_ONCE(channel->card->lost);
 }
 
 bool sim_channel_is_idle(const struct sim_channel *channel)
