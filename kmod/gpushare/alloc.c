@@ -65,6 +65,8 @@ static int copy_in_params(struct gsh_job *job)
 	struct gsh_request *req = &job->req;
 	int err;
 
+	if (req->params_refused)
+		return -EINVAL;
 	if (req->params_ptr && req->params_bytes) {
 		err = copy_in(job, req->params_ptr, req->params_bytes, req->params_ptr_off);
 		if (err < 0)
@@ -379,17 +381,27 @@ static void alloc_settle(struct gsh_job *job)
 	unreserve(job);
 }
 
-/* A device names other clients whose address space or rights it borrows. */
+/* A card of which the tenant has no share does not exist for it. */
 static u32 check_device(struct gsh_job *job)
 {
 	struct gsh_tenant *tenant = job->file->tenant;
 	struct gsh_card *card = gsh_card_by_instance(job->req.device_instance);
-	u32 named[] = { job->req.h_client_share, job->req.h_target_client };
-	u32 status = NV_OK;
-	unsigned int i;
 
 	if (!card || !gsh_tenant_share(tenant, card))
 		return NV_ERR_INVALID_CLASS; /* as for an instance that does not exist */
+	return NV_OK;
+}
+
+/* Devices borrow address spaces, debuggers and events name objects of other
+ * clients, and the driver's own policy knows users, not tenants. */
+static u32 check_clients(struct gsh_job *job)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	u32 named[] = { job->req.h_client_share, job->req.h_target_client,
+			job->req.h_other_client };
+	u32 status = NV_OK;
+	unsigned int i;
+
 	mutex_lock(&tenant->registry);
 	for (i = 0; i < ARRAY_SIZE(named); i++)
 		if (named[i] && !gsh_client_find(tenant, named[i]))
@@ -454,17 +466,6 @@ static int prepare_vidmem(struct gsh_job *job)
 	return NV_OK;
 }
 
-static bool tenants_client(struct gsh_job *job, u32 h_client)
-{
-	struct gsh_tenant *tenant = job->file->tenant;
-	bool found;
-
-	mutex_lock(&tenant->registry);
-	found = gsh_client_find(tenant, h_client);
-	mutex_unlock(&tenant->registry);
-	return found;
-}
-
 static u32 prepare_alloc(struct gsh_job *job)
 {
 	u32 status;
@@ -479,8 +480,6 @@ static u32 prepare_alloc(struct gsh_job *job)
 						  gsh_card_by_instance(job->req.device_instance));
 		return NV_OK;
 	}
-	if (job->req.h_class == GT200_DEBUGGER && !tenants_client(job, job->req.h_other_client))
-		return NV_ERR_INVALID_CLIENT;
 	job->overhead_kind = overhead_kind(job->req.class_flags);
 	if (job->overhead_kind < 0)
 		return NV_OK;
@@ -512,7 +511,9 @@ int gsh_alloc_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
 		return refuse_params(job, err);
 	if (down_killable(&f->tenant->memory))
 		return -EINTR;
-	status = prepare_alloc(job);
+	status = verdict.flags & GSH_VERDICT_CHECK_CLIENT ? check_clients(job) : NV_OK;
+	if (!status)
+		status = prepare_alloc(job);
 	if (status) {
 		up(&f->tenant->memory);
 		gsh_job_set_status(job, status);

@@ -26,6 +26,27 @@ static inline struct class *gsh_class_create(const char *name)
 #endif
 }
 
+/* 6.4 took mmap_write_trylock() away. From 6.13 on a writer also has to count, which
+ * only mmap_write_lock() does: there readers have to do, and a mapping that munmap()
+ * has taken out of the tree but not yet ended is no longer counted. */
+static inline bool gsh_mmap_trylock(struct mm_struct *mm)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	return mmap_read_trylock(mm);
+#else
+	return down_write_trylock(&mm->mmap_lock);
+#endif
+}
+
+static inline void gsh_mmap_unlock(struct mm_struct *mm)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	mmap_read_unlock(mm);
+#else
+	mmap_write_unlock(mm);
+#endif
+}
+
 /* 6.2: pre_doit is given the split operation. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define gsh_genl_ops_arg const struct genl_split_ops

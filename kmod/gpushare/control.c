@@ -51,8 +51,12 @@ static int copy_in_params(struct gsh_job *job)
 	struct gsh_request *req = &job->req;
 	int err;
 
-	if (!req->params_ptr || !req->params_bytes)
+	if (req->params_refused)
+		return -EINVAL;
+	if (!req->params_ptr || !req->params_bytes) {
+		memset(gsh_job_top(job) + req->params_ptr_off, 0, 8);
 		return 0;
+	}
 	err = copy_in(job, req->params_ptr, req->params_bytes, 0, req->params_ptr_off,
 		      NVABI_EMBEDDED_INOUT);
 	if (err < 0)

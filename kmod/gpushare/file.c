@@ -8,10 +8,12 @@
  * is given back when the real file's inode goes (host.c).
  */
 #include <linux/capability.h>
+#include <linux/fdtable.h>
 #include <linux/file.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "gpushare.h"
@@ -178,6 +180,7 @@ static int gsh_open(struct inode *inode, struct file *file)
 	err = open_real(f, file->f_flags);
 	if (err)
 		goto delist;
+	f->vfile = file;
 	file->private_data = f;
 	return 0;
 delist:
@@ -268,6 +271,45 @@ const struct file_operations gsh_fops = {
 	.mmap = gsh_mmap,
 	.llseek = noop_llseek,
 };
+
+/* ---- who holds it ---- */
+
+static int is_file(const void *wanted, struct file *file, unsigned int fd)
+{
+	return file == wanted;
+}
+
+static bool task_holds(struct task_struct *task, struct gsh_file *f)
+{
+	bool holds;
+
+	task_lock(task);
+	holds = task->files && iterate_fd(task->files, 0, is_file, f->vfile);
+	task_unlock(task);
+	return holds;
+}
+
+/* The opener may be gone and a child still have it. registry held: f stays. */
+struct pid *gsh_file_holder(struct gsh_file *f)
+{
+	struct task_struct *task;
+	struct pid *pid = NULL;
+
+	rcu_read_lock();
+	task = pid_task(f->pid, PIDTYPE_TGID);
+	if (task && task_holds(task, f)) {
+		pid = get_pid(f->pid);
+		goto unlock;
+	}
+	for_each_process(task)
+		if (task_holds(task, f)) {
+			pid = get_pid(task_tgid(task));
+			break;
+		}
+unlock:
+	rcu_read_unlock();
+	return pid ?: get_pid(f->pid);
+}
 
 /* ---- descriptors inside calls ---- */
 

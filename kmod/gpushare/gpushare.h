@@ -321,6 +321,7 @@ struct gsh_file {
 	struct gsh_real *r; /* reference */
 	struct gsh_real *ctl; /* registry: reference; who owns calls of a GPU file */
 	struct list_head link; /* registry */
+	struct file *vfile; /* itself: only compared */
 	struct pid *pid; /* of the opener, for display */
 	char comm[TASK_COMM_LEN];
 	spinlock_t cred_lock;
@@ -333,6 +334,8 @@ struct gsh_file *gsh_file_of(struct file *file); /* NULL: not a virtual file */
 /* The virtual file behind the caller's number; NULL unless it is the same tenant's. */
 struct gsh_file *gsh_file_get_fd(struct gsh_tenant *tenant, int fd, struct file **out);
 const struct cred *gsh_file_cred(struct gsh_file *f);
+/* A living process that has the file open, the opener if it does; a reference. */
+struct pid *gsh_file_holder(struct gsh_file *f);
 void gsh_file_sync_flags(struct file *vfile, struct gsh_file *f);
 
 /* ---- what a tenant has in the driver (registry.c); tenant->registry held ---- */

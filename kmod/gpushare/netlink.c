@@ -600,13 +600,15 @@ static void count_clients(struct gsh_file *f, u32 *clients, u32 *objects, u64 *b
 
 static int put_file(struct sk_buff *skb, struct gsh_file *f)
 {
-	u32 clients = 0, objects = 0;
+	struct pid *holder = gsh_file_holder(f);
+	u32 clients = 0, objects = 0, pid = pid_nr(holder);
 	u64 bytes = 0;
 
+	put_pid(holder);
 	count_clients(f, &clients, &objects, &bytes);
 	if (nla_put_string(skb, GPUSHARE_A_CLIENT_TENANT, f->tenant->name) ||
-	    nla_put_u32(skb, GPUSHARE_A_CLIENT_PID, pid_nr(f->pid)) ||
-	    nla_put_u32(skb, GPUSHARE_A_CLIENT_TGID, pid_nr(f->pid)) ||
+	    nla_put_u32(skb, GPUSHARE_A_CLIENT_PID, pid) ||
+	    nla_put_u32(skb, GPUSHARE_A_CLIENT_TGID, pid) ||
 	    nla_put_string(skb, GPUSHARE_A_CLIENT_COMM, f->comm) ||
 	    nla_put_u32(skb, GPUSHARE_A_CLIENT_KIND, f->kind) ||
 	    nla_put_u32(skb, GPUSHARE_A_CLIENT_FILES, 1) ||

@@ -26,6 +26,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "compat.h"
 #include "gpushare.h"
 
 /* One address space with mappings of the file. Lives until the file is gone. */
@@ -160,7 +161,7 @@ static void set_bytes(struct mapped_mm *m, u64 now)
 	spin_unlock(&m->uvm->lock);
 }
 
-/* mmap_lock of m->mm held for writing: its mappings stay as they are counted. */
+/* mmap_lock of m->mm held: its mappings stay as they are counted. */
 static void recount_locked(struct mapped_mm *m)
 {
 	set_bytes(m, count(m->uvm, m->mm, NULL));
@@ -209,11 +210,11 @@ static void recount_dead(struct mapped_mm *m)
  * nothing here waits for a lock that a tenant may sit on. */
 static bool recount_once(struct mapped_mm *m)
 {
-	bool counted = mmap_write_trylock(m->mm);
+	bool counted = gsh_mmap_trylock(m->mm);
 
 	if (counted) {
 		recount_locked(m);
-		mmap_write_unlock(m->mm);
+		gsh_mmap_unlock(m->mm);
 	}
 	return counted;
 }
