@@ -28,8 +28,8 @@ static u32 new_handle(struct gsh_job *job)
 /* From settle: frees in the driver, on the tenant's own file and rights. */
 bool gsh_job_undo(struct gsh_job *job, u32 h_client, u32 h_parent, u32 handle)
 {
-	struct gsh_job *undo = gsh_job_new(job->real, gsh_rm_cmd(NV_ESC_RM_FREE,
-								 sizeof(struct nvos00)));
+	struct gsh_job *undo =
+		gsh_job_new(job->real, gsh_rm_cmd(NV_ESC_RM_FREE, sizeof(struct nvos00)));
 	struct nvos00 *top;
 	bool done = false;
 
@@ -367,8 +367,7 @@ static void alloc_settle(struct gsh_job *job)
 	u64 overhead = 0;
 
 	if (job->req.kind == GSH_REQ_ALLOC_VIDMEM) {
-		settle_vidmem(job, new_handle(job),
-			      job->segs[1].buf + job->req.memory.size_off);
+		settle_vidmem(job, new_handle(job), job->segs[1].buf + job->req.memory.size_off);
 		return;
 	}
 	if (job->overhead_kind >= 0)

@@ -68,7 +68,7 @@ static int copy_in_params(struct gsh_job *job)
 /* ---- own cards ---- */
 
 #define ALL_PROBED 0x0000ffffu /* attach and detach: every card */
-#define NO_ID 0xffffffffu
+#define NO_ID      0xffffffffu
 
 static bool own_gpu(void *ctx, u32 gpu_id)
 {

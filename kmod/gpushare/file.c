@@ -301,11 +301,11 @@ struct pid *gsh_file_holder(struct gsh_file *f)
 		pid = get_pid(f->pid);
 		goto unlock;
 	}
-	for_each_process(task)
-		if (task_holds(task, f)) {
-			pid = get_pid(task_tgid(task));
-			break;
-		}
+	for_each_process(task) if (task_holds(task, f))
+	{
+		pid = get_pid(task_tgid(task));
+		break;
+	}
 unlock:
 	rcu_read_unlock();
 	return pid ?: get_pid(f->pid);

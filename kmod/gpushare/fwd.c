@@ -334,8 +334,8 @@ static void worker_loop(struct worker *w)
 	struct gsh_job *job;
 
 	for (;;) {
-		wait_event_idle_exclusive(fwd->wake, kthread_should_stop() ||
-							     !list_empty_careful(&fwd->jobs));
+		wait_event_idle_exclusive(fwd->wake,
+					  kthread_should_stop() || !list_empty_careful(&fwd->jobs));
 		job = next_job(fwd);
 		if (job) {
 			job_finish(w, job);

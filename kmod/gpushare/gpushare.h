@@ -237,7 +237,7 @@ int gsh_uvm_major(void);
 /* ---- the forwarding threads (fwd.c) ---- */
 
 #define GSH_SEGS_MAX 8
-#define GSH_FDS_MAX 2
+#define GSH_FDS_MAX  2
 
 struct gsh_seg {
 	void *buf; /* kvmalloc'ed, owned by the job */

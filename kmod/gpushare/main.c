@@ -8,14 +8,10 @@ static const struct {
 	int (*init)(void);
 	void (*exit)(void);
 } parts[] = {
-	{ gsh_fwd_init, gsh_fwd_exit },
-	{ gsh_host_init, gsh_host_exit },
-	{ gsh_rmops_init, gsh_rmops_exit },
-	{ gsh_cards_init, gsh_cards_exit },
-	{ gsh_cdev_init, gsh_cdev_exit },
-	{ gsh_sysfs_init, gsh_sysfs_exit },
-	{ gsh_tenants_init, gsh_tenants_exit },
-	{ gsh_netlink_init, gsh_netlink_exit },
+	{ gsh_fwd_init, gsh_fwd_exit },         { gsh_host_init, gsh_host_exit },
+	{ gsh_rmops_init, gsh_rmops_exit },     { gsh_cards_init, gsh_cards_exit },
+	{ gsh_cdev_init, gsh_cdev_exit },       { gsh_sysfs_init, gsh_sysfs_exit },
+	{ gsh_tenants_init, gsh_tenants_exit }, { gsh_netlink_init, gsh_netlink_exit },
 };
 
 static void stop(unsigned int n)

@@ -26,7 +26,7 @@ static int put_u64(struct sk_buff *skb, int attr, u64 value, int pad)
 
 /* The text is copied out after the operation returns, and older kernels keep
  * only a pointer: so it lies in a ring that comes round after many refusals. */
-#define REFUSALS 64
+#define REFUSALS      64
 #define REFUSAL_BYTES 192
 
 void gsh_refuse(struct netlink_ext_ack *extack, const char *format, ...)
@@ -241,7 +241,8 @@ static int collect_shares(struct genl_info *info, struct gsh_share_spec *shares,
 	int rem, err;
 
 	*n = 0;
-	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem)
+	{
 		if (nla_type(attr) != GPUSHARE_A_TENANT_SHARE)
 			continue;
 		if (*n == GPUSHARE_SHARES_MAX) {
@@ -253,7 +254,8 @@ static int collect_shares(struct genl_info *info, struct gsh_share_spec *shares,
 		if (err)
 			return err;
 		if (!tb[GPUSHARE_A_SHARE_QUOTA_BYTES]) {
-			NL_SET_ERR_MSG(info->extack, "quota-bytes must be given: there is no default");
+			NL_SET_ERR_MSG(info->extack,
+				       "quota-bytes must be given: there is no default");
 			return -EINVAL;
 		}
 		(*n)++;
@@ -280,9 +282,11 @@ static int fill_spec(struct genl_info *info, struct gsh_tenant_spec *spec)
 		return -EINVAL;
 	}
 	spec->uid = make_kuid(&init_user_ns, a[GPUSHARE_A_TENANT_OWNER_UID] ?
-					nla_get_u32(a[GPUSHARE_A_TENANT_OWNER_UID]) : 0);
+						     nla_get_u32(a[GPUSHARE_A_TENANT_OWNER_UID]) :
+						     0);
 	spec->gid = make_kgid(&init_user_ns, a[GPUSHARE_A_TENANT_OWNER_GID] ?
-					nla_get_u32(a[GPUSHARE_A_TENANT_OWNER_GID]) : 0);
+						     nla_get_u32(a[GPUSHARE_A_TENANT_OWNER_GID]) :
+						     0);
 	if (!uid_valid(spec->uid) || !gid_valid(spec->gid)) {
 		NL_SET_ERR_MSG(info->extack, "owner-uid or owner-gid is out of range");
 		return -EINVAL;
@@ -380,8 +384,7 @@ static int do_tenant_del(struct sk_buff *skb, struct genl_info *info)
 	tenant = named_tenant(info);
 	err = PTR_ERR_OR_ZERO(tenant);
 	if (!err)
-		err = gsh_tenant_delete(tenant, info->attrs[GPUSHARE_A_TENANT_FORCE],
-					info->extack);
+		err = gsh_tenant_delete(tenant, info->attrs[GPUSHARE_A_TENANT_FORCE], info->extack);
 	mutex_unlock(&gsh_tenants_lock);
 	return err;
 }
@@ -800,11 +803,13 @@ static int refuse_tenants(gsh_genl_ops_arg *ops, struct sk_buff *skb, struct gen
 	return -EPERM;
 }
 
-#define DO(op, fn, table)                                                                          \
-	{                                                                                          \
-		.cmd = op, .flags = GENL_ADMIN_PERM, .doit = fn, .policy = table,                  \
-		.maxattr = ARRAY_SIZE(table) - 1, .validate = 0                                    \
-	}
+#define DO(op, fn, table)                   \
+	{ .cmd = op,                        \
+	  .flags = GENL_ADMIN_PERM,         \
+	  .doit = fn,                       \
+	  .policy = table,                  \
+	  .maxattr = ARRAY_SIZE(table) - 1, \
+	  .validate = 0 }
 
 static const struct genl_ops family_ops[] = {
 	DO(GPUSHARE_CMD_TENANT_NEW, do_tenant_new, gpushare_tenant_new_nl_policy),

@@ -92,8 +92,7 @@ static int store_quota(struct gsh_share *share, u64 value)
 	return err;
 }
 
-#define SHARE_RO(name) \
-	static struct share_attr attr_##name = { { #name, 0444 }, show_##name, NULL }
+#define SHARE_RO(name) static struct share_attr attr_##name = { { #name, 0444 }, show_##name, NULL }
 #define SHARE_BYTES(name) \
 	static struct share_attr attr_##name = { { #name "_bytes", 0444 }, show_##name, NULL }
 
@@ -108,10 +107,11 @@ SHARE_BYTES(lingering);
 SHARE_RO(refusals);
 
 static struct attribute *share_attrs[] = {
-	&attr_quota.attr,    &attr_charged.attr, &attr_free.attr,
-	&attr_peak.attr,     &attr_object.attr,	 &attr_managed.attr,
-	&attr_overhead.attr, &attr_lingering.attr, &attr_refusals.attr,
-	NULL,
+	&attr_quota.attr,    &attr_charged.attr,
+	&attr_free.attr,     &attr_peak.attr,
+	&attr_object.attr,   &attr_managed.attr,
+	&attr_overhead.attr, &attr_lingering.attr,
+	&attr_refusals.attr, NULL,
 };
 ATTRIBUTE_GROUPS(share);
 

@@ -94,10 +94,11 @@ static int grant(struct gsh_card *card, u64 from, u64 to, struct netlink_ext_ack
 
 	lockdep_assert_held(&gsh_tenants_lock);
 	if (err)
-		gsh_refuse(extack,
-				   "quota of %llu MiB does not fit: %llu MiB of %llu MiB left to grant on %.8s",
-				   MIB(to), MIB(gsh_card_ungranted_bytes(&card->books) + from),
-				   MIB(gsh_card_grantable_bytes(&card->books)), card->uuid + 4);
+		gsh_refuse(
+			extack,
+			"quota of %llu MiB does not fit: %llu MiB of %llu MiB left to grant on %.8s",
+			MIB(to), MIB(gsh_card_ungranted_bytes(&card->books) + from),
+			MIB(gsh_card_grantable_bytes(&card->books)), card->uuid + 4);
 	return err;
 }
 
@@ -146,7 +147,8 @@ int gsh_share_set_quota(struct gsh_share *share, u64 bytes, struct netlink_ext_a
 
 	lockdep_assert_held(&gsh_tenants_lock);
 	if (!bytes) {
-		NL_SET_ERR_MSG(extack, "a quota of 0 is refused: give a size, or delete the tenant");
+		NL_SET_ERR_MSG(extack,
+			       "a quota of 0 is refused: give a size, or delete the tenant");
 		return -EINVAL;
 	}
 	err = grant(share->card, share->account.quota_bytes, bytes, extack);
@@ -240,7 +242,7 @@ static int check_spec(const struct gsh_tenant_spec *spec, struct netlink_ext_ack
 	if (!gsh_version) {
 		nvabi_version_list(known, sizeof(known));
 		gsh_refuse(extack, "driver %.16s is not supported; supported: %s",
-				   gsh_driver_string[0] ? gsh_driver_string : "(none)", known);
+			   gsh_driver_string[0] ? gsh_driver_string : "(none)", known);
 		return -EOPNOTSUPP;
 	}
 	if (!gsh_name_valid(spec->name)) {
@@ -248,7 +250,8 @@ static int check_spec(const struct gsh_tenant_spec *spec, struct netlink_ext_ack
 		return -EINVAL;
 	}
 	if (gsh_tenant_find(spec->name)) {
-		NL_SET_ERR_MSG(extack, "a tenant of this name exists: delete it or take another name");
+		NL_SET_ERR_MSG(extack,
+			       "a tenant of this name exists: delete it or take another name");
 		return -EEXIST;
 	}
 	if (ntenants >= GPUSHARE_TENANTS_MAX) {
@@ -328,8 +331,8 @@ int gsh_tenant_delete(struct gsh_tenant *tenant, bool force, struct netlink_ext_
 		WRITE_ONCE(tenant->dying, true);
 	mutex_unlock(&tenant->registry);
 	if (files && !force) {
-		gsh_refuse(extack,
-				   "%d files are open: end the tenant's processes, or force", files);
+		gsh_refuse(extack, "%d files are open: end the tenant's processes, or force",
+			   files);
 		return -EBUSY;
 	}
 	list_del(&tenant->link);

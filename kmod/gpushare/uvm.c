@@ -104,8 +104,7 @@ static bool in_pool(struct gsh_uvm *uvm, struct vm_area_struct *vma)
 	struct uvm_range *range;
 
 	list_for_each_entry(range, &uvm->pools, link)
-		if (vma->vm_start >= range->base &&
-		    vma->vm_end <= range->base + range->length)
+		if (vma->vm_start >= range->base && vma->vm_end <= range->base + range->length)
 			return true;
 	return false;
 }
@@ -258,7 +257,7 @@ static const struct mmu_notifier_ops notifier_ops = {
 };
 
 #define RECOUNT_TRIES 10
-#define RECOUNT_MOST 64 /* address spaces of one file; more are counted by their own work */
+#define RECOUNT_MOST  64 /* address spaces of one file; more are counted by their own work */
 
 static void recount_now(struct mapped_mm *m)
 {
