@@ -44,16 +44,19 @@ class Race:
 RACES = (
     Race("size-flip-alloc", 500),
     Race("size-flip-heap", 500),
-    Race("root-flip", 150),
+    Race("pin-flip", 200),
+    Race("root-flip", 90),
     Race("pending-dup", 500),
     Race("pending-export", 500),
     Race("pending-map", 500),
     Race("dup-free", 500),
     Race("external-flip", 300),
+    Race("external-reuse", 200),
+    Race("pool-race", 500),
     Race("managed", 150, full=1_000),
     Race("fd-hunt", 60),
     Race("userfault", 22, full=1_100, neighbour=True),
-    Race("close-race", 100, full=2_000),
+    Race("close-race", 64, full=2_000),
     Race("foreign", 20, full=1_000, neighbour=True),
 )
 LEAK_CYCLES = (12, 200)  # processes killed; in CI, in full
@@ -203,7 +206,7 @@ def main(argv: list[str]) -> int:
     if not only or "tenants" in only:
         since = time.monotonic()
         line = asyncio.run(tenant_cycles(TENANT_CYCLES[full]))
-        report("tenants", line != "ok", since, line)
+        report("tenants", int(line != "ok"), since, line)
     return 0
 
 

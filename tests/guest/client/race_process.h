@@ -397,6 +397,8 @@ static void userfault_round(struct race *r, struct peer peers[2], unsigned int w
 	if (still < 0)
 		race_fail(r, "%s: no memory that stalls", stalls[way]);
 	r->hits += still == 1;
+	if (still == 0 && r->done < STALLS)
+		printf("userfault: \"%s\" comes back without the memory\n", stalls[way]);
 	if (!peer_answers(&peers[0], 3))
 		race_fail(r, "%s: the neighbour's calls stand still", stalls[way]);
 	if (!peer_answers(&peers[1], 3))

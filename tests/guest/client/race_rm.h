@@ -161,6 +161,48 @@ static void size_flip_heap(struct race *r)
 	attacker_stop(&a);
 }
 
+/* ---- pin-flip ---- */
+
+/* The call that pins the caller's pages runs on the caller's memory, and can ask for the heap's size. */
+static void pin_flip_step(struct attacker *a)
+{
+	volatile struct nvos02_fd *call = a->data;
+	volatile unsigned int wait = (unsigned int)(a->race->done * 7 % 1000);
+
+	call->h_class = NV01_MEMORY_LOCAL_USER;
+	while (wait)
+		wait--;
+	call->h_class = NV01_MEMORY_SYSTEM_OS_DESCRIPTOR;
+}
+
+static void pin_flip(struct race *r)
+{
+	static char pages[2 * 4096] __attribute__((aligned(4096)));
+	volatile struct nvos02_fd call = { 0 };
+	struct attacker a;
+	struct rm rm;
+
+	attacker_start(&a, r, pin_flip_step, (void *)&call);
+	for (; race_goes_on(r); r->done++) {
+		if (!race_need(r, "client", rm_start(&rm, r->dir)))
+			break;
+		call.h_root = rm.client;
+		call.h_object_parent = rm.device;
+		call.h_object_new = flip_handles[0];
+		call.flags = NVOS02_FLAGS_MAPPING_NO_MAP << 30;
+		call.p_memory = (uintptr_t)pages;
+		call.limit = sizeof(pages) - 1;
+		if (!rm_ioctl(rm.gpu, NV_ESC_RM_ALLOC_MEMORY, (void *)&call, sizeof(call)))
+			r->hits++;
+		if (call.limit + 1 > r->quota)
+			race_fail(r, "the card's size came through: %llu",
+				  (unsigned long long)call.limit + 1);
+		race_quiet_often(r, "after the call");
+		rm_stop(&rm);
+	}
+	attacker_stop(&a);
+}
+
 /* ---- root-flip ---- */
 
 /*

@@ -101,9 +101,127 @@ static void external_flip(struct race *r)
 		race_fail(r, "no mapping ever came about");
 }
 
+/* ---- external-reuse ---- */
+
+/*
+ * The handle that a mapping names is freed and given to a larger object while the call waits its
+ * turn: the books must follow what the driver mapped, not what the name meant before.
+ */
+#define REUSED 0x503u
+
+static void reuse_free(struct attacker *a)
+{
+	const struct rm *rm = &a->race->rm;
+
+	rm_free(rm->ctl, rm->client, rm->device, REUSED);
+}
+
+static void reuse_alloc(struct attacker *a)
+{
+	unsigned int *n = a->data;
+
+	rm_alloc_video(&a->race->rm, REUSED, (*n)++ & 1 ? LARGE : SMALL);
+}
+
+static void external_reuse_round(struct race *r, const struct uvm *uvm, struct attacker a[2])
+{
+	if (!uvm_map(uvm, &r->rm, REUSED, RANGE_A, SMALL))
+		r->hits++;
+	attacker_pause(&a[0]);
+	attacker_pause(&a[1]);
+	rm_free(r->rm.ctl, r->rm.client, r->rm.device, REUSED);
+	race_quiet(r, "object freed while mapped");
+	uvm_free_range(uvm->fd, RANGE_A, RANGE_BYTES);
+	uvm_create_range(uvm->fd, RANGE_A, RANGE_BYTES);
+	attacker_resume(&a[0]);
+	attacker_resume(&a[1]);
+}
+
+static void external_reuse(struct race *r)
+{
+	struct uvm uvm = { -1, -1, { 0 } };
+	struct attacker a[2];
+	unsigned int n = 0;
+	uint64_t before;
+
+	if (!race_need(r, "managed memory", uvm_start(&uvm, &r->rm, r->books.uuid)) ||
+	    !race_need(r, "range", uvm_create_range(uvm.fd, RANGE_A, RANGE_BYTES)))
+		return;
+	before = books_value(&r->books, "charged");
+	attacker_start(&a[0], r, reuse_free, NULL);
+	attacker_start(&a[1], r, reuse_alloc, &n);
+	for (; race_goes_on(r); r->done++)
+		external_reuse_round(r, &uvm, a);
+	attacker_stop(&a[0]);
+	attacker_stop(&a[1]);
+	rm_free(r->rm.ctl, r->rm.client, r->rm.device, REUSED);
+	uvm_free_range(uvm.fd, RANGE_A, RANGE_BYTES);
+	race_settled(r, before, "all freed");
+	uvm_stop(&uvm);
+}
+
+/* ---- pool-race ---- */
+
+/* A pool is no managed memory. What is mapped where one was freed while it was being made, is. */
+#define POOL	   0x210000000000ULL
+#define POOL_BYTES (4 * MIB)
+
+struct pool_race {
+	struct uvm uvm;
+	unsigned long freed;
+};
+
+static void pool_free_step(struct attacker *a)
+{
+	struct pool_race *p = a->data;
+
+	p->freed += !uvm_free_range(p->uvm.fd, POOL, POOL_BYTES);
+}
+
+static void pool_quiet(struct race *r, struct pool_race *p)
+{
+	char *at;
+
+	uvm_free_range(p->uvm.fd, POOL, POOL_BYTES);
+	at = mmap((void *)POOL, POOL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		  p->uvm.fd, (off_t)POOL);
+	if (at == MAP_FAILED) {
+		race_fail(r, "managed memory where a pool was: %s", strerror(errno));
+		return;
+	}
+	if (uvm_migrate(&p->uvm, POOL, POOL_BYTES))
+		race_fail(r, "migration");
+	race_quiet(r, "managed memory where a pool was");
+	munmap(at, POOL_BYTES);
+}
+
+static void pool_race(struct race *r)
+{
+	struct pool_race p = { .uvm = { -1, -1, { 0 } } };
+	struct uvm_pool request = { .base = POOL, .length = POOL_BYTES, .gpu_count = 1 };
+	struct attacker a;
+
+	if (!race_need(r, "managed memory", uvm_start(&p.uvm, &r->rm, r->books.uuid)))
+		return;
+	memcpy(request.gpus[0].uuid, p.uvm.uuid, 16);
+	attacker_start(&a, r, pool_free_step, &p);
+	for (; race_goes_on(r); r->done++) {
+		UVM_CALL(p.uvm.fd, UVM_ALLOC_SEMAPHORE_POOL, &request);
+		if (r->done % CHECK_EVERY)
+			continue;
+		attacker_pause(&a);
+		pool_quiet(r, &p);
+		attacker_resume(&a);
+	}
+	attacker_stop(&a);
+	r->hits = p.freed;
+	uvm_stop(&p.uvm);
+}
+
 /* ---- managed ---- */
 
 #define MANAGED_THREADS 2
+#define SMALL_MAPPINGS  32
 
 struct managed {
 	struct race *race;
@@ -112,6 +230,8 @@ struct managed {
 	unsigned long rounds;
 	atomic_ulong *refused;
 };
+
+/* Each of these ends with nothing mapped. What is unmapped twice may be another thread's. */
 
 static void hand_over(char *at, size_t bytes, int how)
 {
@@ -127,23 +247,24 @@ static void hand_over(char *at, size_t bytes, int how)
 	waitpid(pid, NULL, 0);
 	if (how == MADV_DONTFORK)
 		madvise(at, bytes, MADV_DOFORK);
+	munmap(at, bytes);
 }
 
 static void managed_in_parts(char *at, size_t bytes)
 {
-	munmap(at + bytes / 4, bytes / 4);
-	munmap(at, bytes);
+	munmap(at + bytes / 2, bytes / 4);
+	munmap(at, bytes / 2);
+	munmap(at + bytes / 2 + bytes / 4, bytes / 4);
 }
 
 static void managed_moved(char *at, size_t bytes)
 {
-	void *moved = mremap(at, bytes, bytes / 2, 0); /* the driver may refuse */
+	void *moved;
 
-	if (moved != MAP_FAILED) {
-		moved = mremap(at, bytes / 2, bytes / 2, MREMAP_MAYMOVE);
-		munmap(moved == MAP_FAILED ? at : moved, bytes / 2);
-	}
-	munmap(at, bytes);
+	if (mremap(at, bytes, bytes / 2, 0) != MAP_FAILED) /* the driver may refuse */
+		bytes /= 2;
+	moved = mremap(at, bytes, bytes, MREMAP_MAYMOVE);
+	munmap(moved == MAP_FAILED ? at : moved, bytes);
 }
 
 static void managed_once(struct managed *m)
@@ -167,7 +288,8 @@ static void managed_once(struct managed *m)
 		hand_over(at, bytes, 0);
 	else if (way == 7)
 		hand_over(at, bytes, MADV_DONTFORK);
-	munmap(at, bytes);
+	else
+		munmap(at, bytes);
 }
 
 static void *managed_thread(void *data)
@@ -219,6 +341,23 @@ static void managed_over_quota(struct race *r, struct uvm *uvm)
 	munmap(whole, left);
 }
 
+/* The card gives managed memory in chunks: many small mappings must not be cheaper. */
+static void managed_small(struct race *r, struct uvm *uvm)
+{
+	char *at[SMALL_MAPPINGS];
+	int i;
+
+	for (i = 0; i < SMALL_MAPPINGS; i++) {
+		at[i] = uvm_mmap(uvm->fd, 4096);
+		if (at[i] != MAP_FAILED)
+			uvm_migrate(uvm, (uintptr_t)at[i], 4096);
+	}
+	race_quiet(r, "many small mappings");
+	for (i = 0; i < SMALL_MAPPINGS; i++)
+		if (at[i] != MAP_FAILED)
+			munmap(at[i], 4096);
+}
+
 /* A child initialises, maps and exits without a word. */
 static void managed_exit(struct race *r)
 {
@@ -268,6 +407,8 @@ static void managed(struct race *r)
 	before = books_value(&r->books, "charged");
 	managed_over_quota(r, &uvm);
 	race_settled(r, before, "full quota unmapped");
+	managed_small(r, &uvm);
+	race_settled(r, before, "small mappings gone");
 	kept = uvm_mmap(uvm.fd, 64 * MIB);
 	if (kept == MAP_FAILED || uvm_migrate(&uvm, (uintptr_t)kept, 64 * MIB))
 		race_fail(r, "64 MiB are not to be had");

@@ -423,14 +423,11 @@ static inline int uvm_migrate(const struct uvm *uvm, uint64_t base, uint64_t len
 static inline void *uvm_mmap(int fd, size_t bytes)
 {
 	void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	void *got;
 
 	if (at == MAP_FAILED)
 		return at;
-	got = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)at);
-	if (got == MAP_FAILED)
-		munmap(at, bytes);
-	return got;
+	/* A refusal may leave a hole, which another thread may have by now: nothing to unmap. */
+	return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)at);
 }
 
 static inline void uvm_stop(struct uvm *uvm)
