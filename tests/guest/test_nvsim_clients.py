@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import pytest
 
-GUEST: Final = Path(__file__).resolve().parent
+from tests.guest.sections import Section, boot
+
 NAME: Final = "NVIDIA nvsim A10"
 UUID: Final = "GPU-6e767369-6d00-4000-8000-000000000001"
 TOTAL: Final = 24 << 30
@@ -35,24 +33,13 @@ print("utilisation", n.nvmlDeviceGetUtilizationRates(h).gpu)
 print("processes", *[(p.pid, p.usedGpuMemory) for p in n.nvmlDeviceGetComputeRunningProcesses(h)])
 """
 
-# A section is its name, its output and its status. The pid a test wants goes into its output.
 SCRIPT: Final = f"""
-section() {{ echo "=== $1"; shift; "$@" 2>&1; echo "--- $?"; }}
-truth() {{ cat /sys/kernel/debug/nvsim/counts /sys/kernel/debug/nvsim/card0/memory; }}
 pynvml() {{ python3 -c '{PYNVML}'; }}
 holding() {{
     cudaprobe hold 1G 600 >/tmp/hold & pid=$!
-    until grep -q ^holding /tmp/hold; do sleep 0.2; kill -0 $pid || break; done
-    echo "pid $pid"
+    until_word ^holding /tmp/hold && echo "pid $pid"
 }}
-gone() {{
-    kill -9 $pid; wait $pid
-    for i in $(seq 50); do
-        grep -qx 'opens 0' /sys/kernel/debug/nvsim/counts && break
-        sleep 0.1
-    done
-    truth
-}}
+gone() {{ kill -9 $pid; wait $pid; until_idle; truth; }}
 steps() {{
     printf '%s\\n' 'alloc 1G' memgetinfo 'free 0' 'free 0' 'alloc 64G' memgetinfo quit |
         cudaprobe step
@@ -81,36 +68,9 @@ section refused cat /sys/kernel/debug/nvsim/refused
 """
 
 
-@dataclass(frozen=True)
-class Section:
-    text: str
-    status: int
-
-    def values(self, word: str) -> dict[str, str]:
-        """key=value of the first line that begins with a word."""
-        line = next(line for line in self.text.splitlines() if line.startswith(f"{word} "))
-        return dict(re.findall(r'(\w+)=("[^"]*"|\S+)', line))
-
-    def figures(self) -> dict[str, int]:
-        """Lines of "name number"."""
-        return {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", self.text, re.M)}
-
-    def failed(self) -> list[str]:
-        return [line for line in self.text.splitlines() if line.startswith("failed")]
-
-
 @pytest.fixture(scope="module")
 def sections() -> dict[str, Section]:
-    done = subprocess.run(
-        [GUEST / "run", "--modules", "nvsim", "--bare", "--", "sh", "-c", SCRIPT],
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    found = re.findall(r"^=== (\S+)\n(.*?)^--- (\d+)$", done.stdout, re.M | re.S)
-    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-    return {name: Section(text, int(status)) for name, text, status in found}
+    return boot(SCRIPT)
 
 
 def test_nvidia_smi_lists_the_card(sections: dict[str, Section]) -> None:
@@ -233,9 +193,7 @@ def test_a_process_is_listed_with_what_it_holds(sections: dict[str, Section]) ->
 
 @pytest.mark.parametrize("name", ["idle", "after", "gone"])
 def test_nothing_is_left_behind(sections: dict[str, Section], name: str) -> None:
-    figures = sections[name].figures()
-    kept = {key: value for key, value in figures.items() if value}
-    assert kept == {
+    assert sections[name].alive() == {
         "total": TOTAL,
         "reserved": RESERVED,
         "heap": TOTAL - RESERVED,
