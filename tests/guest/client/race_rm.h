@@ -175,6 +175,36 @@ static void pin_flip_step(struct attacker *a)
 	call->h_class = NV01_MEMORY_SYSTEM_OS_DESCRIPTOR;
 }
 
+struct os_descriptor { /* NV_OS_DESC_MEMORY_ALLOCATION_PARAMS: nvos.h */
+	uint32_t type, flags, attr, attr2;
+	uint64_t descriptor, limit;
+	uint32_t descriptor_type, tag;
+};
+
+/*
+ * The same by RM_ALLOC: whoever looks the address up in another address space than the caller's
+ * does not find it, or finds somebody else's page.
+ */
+static void pin_by_alloc(struct race *r, char *page)
+{
+	struct os_descriptor p = { .descriptor = (uintptr_t)page, .limit = 4095 };
+	uint32_t handle = flip_handles[0];
+	int rc = rm_alloc(r->rm.ctl, r->rm.client, r->rm.device, &handle,
+			  NV01_MEMORY_SYSTEM_OS_DESCRIPTOR, &p);
+	int fd = rm_open_node(r->dir, "nvidiactl");
+	volatile char *at;
+
+	if (rc == NV_ERR_INVALID_ADDRESS)
+		race_fail(r, "RM_ALLOC looks for the caller's page in another address space");
+	if (!rc && !rm_map(r->rm.ctl, r->rm.client, r->rm.device, handle, 4096, fd)) {
+		at = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+		if (at != MAP_FAILED && at[0] != page[0])
+			race_fail(r, "RM_ALLOC pins somebody else's page");
+	}
+	rm_free(r->rm.ctl, r->rm.client, r->rm.device, handle);
+	close(fd);
+}
+
 static void pin_flip(struct race *r)
 {
 	static char pages[2 * 4096] __attribute__((aligned(4096)));
@@ -182,6 +212,8 @@ static void pin_flip(struct race *r)
 	struct attacker a;
 	struct rm rm;
 
+	memset(pages, 0x5a, sizeof(pages));
+	pin_by_alloc(r, pages);
 	attacker_start(&a, r, pin_flip_step, (void *)&call);
 	for (; race_goes_on(r); r->done++) {
 		if (!race_need(r, "client", rm_start(&rm, r->dir)))

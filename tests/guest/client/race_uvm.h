@@ -163,7 +163,7 @@ static void external_reuse(struct race *r)
 /* ---- pool-race ---- */
 
 /* A pool is no managed memory. What is mapped where one was freed while it was being made, is. */
-#define POOL	   0x210000000000ULL
+#define POOL       0x210000000000ULL
 #define POOL_BYTES (4 * MIB)
 
 struct pool_race {
