@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The same genuine programs in one guest, directly on the driver and as a tenant.
+
+The tenant has all that can be granted, so that its outputs equal those on the
+whole card but for what DECLARED names. Each entry says why.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+
+from tests.guest.sections import Section, boot
+
+pytestmark = pytest.mark.guest
+
+PROGRAMS: Final = {
+    "list": "nvidia-smi -L",
+    "table": "nvidia-smi",
+    "query": "nvidia-smi -q",
+    "info": "cudaprobe info",
+    "copy": "cudaprobe copy",
+    "vmm": "cudaprobe vmm 64M",
+    "managed": "cudaprobe managed 16M",
+    "host": "cudaprobe host 4M",
+    "async": "cudaprobe async 4M",
+    "ptx": "cudaprobe ptx 20",
+}
+
+# What is allowed to differ: a pattern whose matches are blanked on both sides.
+DECLARED: Final = {
+    r"\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}|Timestamp +: .*": "the time of day",
+    r"\d+MiB / +\d+MiB": "memory: the quota is the total, without what the driver keeps",
+    r"(?m)^ +(Total|Reserved|Used|Free) +: \d+ MiB$": "the same figures in the long form",
+    r"\b(total|free|before|after|used|reserved)\w*=\d+": "the same figures in CUDA's words",
+    r"\d+%|N/A": "utilisation: a tenant's own load is not measured yet and reads N/A",
+    r"(?m)^ +(Gpu|Memory|Encoder|Decoder|JPEG|OFA) +: .*$": "the same in the long form",
+    r"0x[0-9a-f]{6,}": "addresses",
+    r"\bpid[= ]\d+": "process numbers",
+    r"\b\w*(ns|us|ms|seconds)=[\d.]+": "times",
+}
+
+
+def _script() -> str:
+    lines = [
+        "tenant() { gpushare create par --memory 23.5GiB >/dev/null; }",
+        "section create tenant",
+    ]
+    for name, command in PROGRAMS.items():
+        lines.append(f"section {name} {command}")
+        lines.append(f"section {name}-tenant gpushare run par -- {command}")
+    lines += [
+        "section figures gpushare show par -o json",
+        "section delete gpushare delete par",
+        "section after truth",
+    ]
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def sections() -> dict[str, Section]:
+    return boot(_script(), product=True)
+
+
+def blank(text: str) -> list[str]:
+    for pattern in DECLARED:
+        text = re.sub(pattern, "~", text)
+    return [re.sub(r"\s+", " ", line).strip() for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_tenant_sees_what_the_card_shows(sections: dict[str, Section], name: str) -> None:
+    direct, tenant = sections[name], sections[f"{name}-tenant"]
+    assert tenant.status == direct.status == 0, tenant.text
+    assert blank(tenant.text) == blank(direct.text)
+
+
+def test_nothing_is_left_behind(sections: dict[str, Section]) -> None:
+    assert sections["delete"].status == 0, sections["delete"].text
+    assert "memories 0\n" in sections["after"].text
+    assert "pages 0\n" in sections["after"].text
