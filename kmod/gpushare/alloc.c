@@ -493,6 +493,14 @@ static u32 prepare_alloc(struct gsh_job *job)
 	return NV_ERR_NO_MEMORY;
 }
 
+/* Classes that pin or map memory of the calling thread, which here is a thread of
+ * ours: it must never touch the copies of others. User pages have a call of their own
+ * (0x27), which is the one the libraries use. */
+static bool reads_the_callers_memory(u32 h_class)
+{
+	return h_class == NV01_MEMORY_SYSTEM_OS_DESCRIPTOR || h_class == NV_EVENT_BUFFER;
+}
+
 /* 0: answer with what stands in the copy; else an errno. */
 int gsh_alloc_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
 {
@@ -500,6 +508,10 @@ int gsh_alloc_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
 	u32 status;
 	int err;
 
+	if (reads_the_callers_memory(job->req.h_class)) {
+		verdict.action = GSH_DENY;
+		verdict.status = NV_ERR_NOT_SUPPORTED;
+	}
 	if (verdict.action == GSH_DENY) {
 		atomic64_inc(&f->tenant->stats.refused_denied);
 		gsh_job_set_status(job, verdict.status);

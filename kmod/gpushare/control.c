@@ -238,11 +238,11 @@ static void export_settle(struct gsh_job *job)
 	struct gsh_hold *hold = job->private;
 
 	mutex_lock(&tenant->registry);
-	if (hold && !job->rc && !gsh_job_status(job)) {
+	if (hold->mem && !job->rc && !gsh_job_status(job)) {
 		list_add(&hold->link, &job->other->exports);
 		hold = NULL;
 	}
-	if (hold)
+	if (hold && hold->mem)
 		gsh_mem_put(hold->mem, false);
 	mutex_unlock(&tenant->registry);
 	kfree(hold);
@@ -250,28 +250,22 @@ static void export_settle(struct gsh_job *job)
 }
 
 /* Before the call, so that closing the exporter meanwhile loses nothing. */
-static int hold_exported(struct gsh_job *job)
+static void hold_exported(struct gsh_job *job)
 {
 	struct nv0000_export_to_fd *p = job->segs[1].buf;
 	struct gsh_tenant *tenant = job->file->tenant;
-	struct gsh_hold *hold = kzalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
+	struct gsh_hold *hold = job->private;
 	struct gsh_client *client;
 	struct gsh_obj *obj;
 
-	if (!hold)
-		return -ENOMEM;
 	mutex_lock(&tenant->registry);
 	client = gsh_client_find(tenant, job->req.h_client);
 	obj = client ? gsh_obj_find(client, p->object_data_rm_object_h_object) : NULL;
 	if (obj && obj->mem) {
 		hold->mem = obj->mem;
 		gsh_mem_get(obj->mem, false);
-		job->private = hold;
-	} else {
-		kfree(hold); /* nothing that is charged */
-	}
+	} /* else nothing that is charged */
 	mutex_unlock(&tenant->registry);
-	return 0;
 }
 
 static void import_settle(struct gsh_job *job)
@@ -329,9 +323,11 @@ static int track(struct gsh_job *job)
 
 	other = named_file(job, &vfile);
 	if (other && job->req.cmd == NV0000_CTRL_OS_UNIX_EXPORT_OBJECT_TO_FD) {
-		err = hold_exported(job);
-		if (err)
+		job->private = kzalloc(sizeof(struct gsh_hold), GFP_KERNEL_ACCOUNT);
+		err = -ENOMEM;
+		if (!job->private)
 			goto put;
+		job->prepare = hold_exported;
 		job->settle = export_settle;
 	} else if (other && job->req.cmd == NV0000_CTRL_OS_UNIX_IMPORT_OBJECT_FROM_FD) {
 		job->settle = import_settle;

@@ -79,6 +79,8 @@ int gsh_job_run_memory(struct gsh_tenant *tenant, struct gsh_job *job)
 		return -EINTR;
 	}
 	job->held = &tenant->memory;
+	if (job->prepare)
+		job->prepare(job);
 	return run(job);
 }
 
@@ -289,10 +291,7 @@ static long pin_pages(struct gsh_file *f, struct gsh_job *job, unsigned int cmd,
 	struct nvos02_fd now;
 	long rc;
 
-	if (down_killable(&tenant->memory))
-		return -EINTR;
 	rc = direct(f, cmd, arg);
-	up(&tenant->memory);
 	if (rc || copy_from_user(&now, (void __user *)arg, sizeof(now)))
 		return rc ?: -EFAULT;
 	if (now.h_class == job->req.h_class && now.h_root == job->req.h_client)

@@ -270,6 +270,9 @@ struct gsh_job {
 	struct gsh_seg segs[GSH_SEGS_MAX];
 	struct gsh_fd fds[GSH_FDS_MAX];
 	struct file *presence; /* reference; an open file of the card */
+	/* With the tenant's memory calls held off, before the call is queued: what
+	 * it names now is what it names when the driver runs. */
+	void (*prepare)(struct gsh_job *job);
 	void (*settle)(struct gsh_job *job); /* in the worker, always, once */
 	struct semaphore *held; /* given back after settle */
 	long rc; /* written by the worker; the caller may look after gsh_job_run() gave 0 */

@@ -3,7 +3,7 @@
  * The managed-memory node.
  *
  * Managed memory: no call carries its size. The charge is the summed length of
- * the mappings of the real file, counted at each mmap through us, when the
+ * the mappings of the real file, in the driver's blocks, counted at each mmap through us, when the
  * kernel tells that something was unmapped, and before any "no". It is charged
  * to every share of the tenant: the driver may move it to any of its cards.
  *
@@ -109,22 +109,58 @@ static bool in_pool(struct gsh_uvm *uvm, struct vm_area_struct *vma)
 	return false;
 }
 
-/* mmap_lock held. Counts what is mapped now; skip is a mapping being made. */
-static u64 count(struct gsh_uvm *uvm, struct mm_struct *mm, struct vm_area_struct *skip)
+/* The driver gives card memory to managed mappings in blocks of 2 MiB (UVM_VA_BLOCK_SIZE,
+ * kernel-open/nvidia-uvm/uvm_va_block_types.h), so that is how they are counted:
+ * a block counts once, however little of it is mapped. */
+#define BLOCK_BYTES SZ_2M
+
+struct blocks {
+	u64 end; /* of the last block counted */
+	u64 bytes;
+};
+
+/* Mappings come in ascending order. */
+static void add_blocks(struct blocks *blocks, u64 start, u64 end)
 {
+	start = max(round_down(start, BLOCK_BYTES), blocks->end);
+	end = round_up(end, BLOCK_BYTES);
+	if (end > start) {
+		blocks->bytes += end - start;
+		blocks->end = end;
+	}
+}
+
+static void add_vma(struct gsh_uvm *uvm, struct blocks *blocks, struct vm_area_struct *vma)
+{
+	bool pool;
+
+	spin_lock(&uvm->lock);
+	pool = in_pool(uvm, vma);
+	spin_unlock(&uvm->lock);
+	if (!pool)
+		add_blocks(blocks, vma->vm_start, vma->vm_end);
+}
+
+/* mmap_lock held. Counts what is mapped now, and a mapping that is being made and
+ * is in no tree yet. */
+static u64 count(struct gsh_uvm *uvm, struct mm_struct *mm, struct vm_area_struct *fresh)
+{
+	struct blocks blocks = {};
 	struct vm_area_struct *vma;
 	VMA_ITERATOR(iter, mm, 0);
-	u64 bytes = 0;
 
 	for_each_vma(iter, vma) {
-		if (vma == skip || vma->vm_file != uvm->file)
+		if (vma->vm_file != uvm->file || vma == fresh)
 			continue;
-		spin_lock(&uvm->lock);
-		if (!in_pool(uvm, vma))
-			bytes += vma->vm_end - vma->vm_start;
-		spin_unlock(&uvm->lock);
+		if (fresh && fresh->vm_start < vma->vm_start) {
+			add_vma(uvm, &blocks, fresh);
+			fresh = NULL;
+		}
+		add_vma(uvm, &blocks, vma);
 	}
-	return bytes;
+	if (fresh)
+		add_vma(uvm, &blocks, fresh);
+	return blocks.bytes;
 }
 
 /* All shares or none. Growing may be refused; the first that refuses is told. */
@@ -362,9 +398,9 @@ int gsh_uvm_mmap(struct gsh_file *f, struct vm_area_struct *vma)
 		m = add_mm(uvm, vma->vm_mm);
 	if (IS_ERR(m))
 		return PTR_ERR(m);
-	now = count(uvm, vma->vm_mm, vma);
+	now = count(uvm, vma->vm_mm, NULL);
+	want = count(uvm, vma->vm_mm, vma);
 	spin_lock(&uvm->lock);
-	want = now + (in_pool(uvm, vma) ? 0 : length);
 	full = charge_all(uvm->tenant, m->bytes, want);
 	if (!full)
 		m->bytes = want;
@@ -489,8 +525,10 @@ static bool succeeded(struct gsh_job *job, const struct gsh_uvm_request *req)
 }
 
 /* Before the call: closing the client meanwhile must not lose the memory. */
-static void hold_mapped(struct gsh_tenant *tenant, struct uvm_job *u)
+static void hold_mapped(struct gsh_job *job)
 {
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct uvm_job *u = job->private;
 	struct gsh_client *client;
 	struct gsh_obj *obj;
 
@@ -505,8 +543,10 @@ static void hold_mapped(struct gsh_tenant *tenant, struct uvm_job *u)
 }
 
 /* Before the driver frees a pool: what is mapped there from now on is managed memory. */
-static void hide_pool(struct gsh_uvm *uvm, struct uvm_job *u)
+static void hide_pool(struct gsh_job *job)
 {
+	struct gsh_uvm *uvm = job->file->r->uvm;
+	struct uvm_job *u = job->private;
 	struct uvm_range *range;
 
 	spin_lock(&uvm->lock);
@@ -697,9 +737,9 @@ static long on_copy(struct gsh_file *f, struct gsh_job *job, struct gsh_uvm_requ
 	job->private = u;
 	job->settle = uvm_settle;
 	if (req->kind == GSH_UVM_MAP_EXTERNAL)
-		hold_mapped(f->tenant, u);
+		job->prepare = hold_mapped;
 	else if (req->kind == GSH_UVM_FREE)
-		hide_pool(f->r->uvm, u);
+		job->prepare = hide_pool;
 	err = gsh_job_run_memory(f->tenant, job);
 	return err ?: uvm_answer(job, &copy, 0);
 }

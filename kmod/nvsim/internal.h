@@ -46,6 +46,7 @@ struct sim_memory_spec {
 
 /* Owned once by the caller. */
 u32 sim_memory_create(const struct sim_memory_spec *spec, struct sim_memory **memory);
+void sim_user_pages_fault_in(u64 address, u64 bytes);
 u32 sim_memory_create_user(const struct sim_memory_spec *spec, u64 address,
 			   struct sim_memory **memory);
 u64 sim_memory_round(u64 bytes, u32 attr, u32 attr2, u64 *page_bytes);

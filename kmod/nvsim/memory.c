@@ -168,10 +168,28 @@ u32 sim_memory_create(const struct sim_memory_spec *spec, struct sim_memory **ou
 	return NV_OK;
 }
 
+/*
+ * Before any lock of the driver's: a page that its owner does not let come (FUSE,
+ * userfaultfd) stops its owner alone. Only faults the pages in; pin() takes them.
+ * (535.261.03 src/nvidia/arch/nvalloc/unix/src/escape.c: os_lock_user_pages() first.)
+ */
+void sim_user_pages_fault_in(u64 address, u64 bytes)
+{
+	u64 end = address + min_t(u64, bytes, (u64)USER_PAGES_MAX << PAGE_SHIFT);
+	struct page *page;
+
+	for (; address < end && !fatal_signal_pending(current); address += PAGE_SIZE) {
+		if (pin_user_pages_fast(address, 1, FOLL_WRITE | FOLL_LONGTERM, &page) != 1 &&
+		    pin_user_pages_fast(address, 1, FOLL_LONGTERM, &page) != 1)
+			return;
+		unpin_user_page(page);
+	}
+}
+
 static u32 pin(struct sim_memory *memory, u64 address)
 {
 	unsigned long count = memory->bytes >> PAGE_SHIFT;
-	unsigned int flags = FOLL_LONGTERM;
+	unsigned int flags = FOLL_LONGTERM | FOLL_NOFAULT;
 	long pinned = 0, got;
 
 	/* ATTR2_PROTECTION_USER: nvos.h, bits 31:30... read-only is 1. */

@@ -61,6 +61,7 @@ struct sim_params {
 	unsigned int defer_close_ms;
 	unsigned int modify_device_files; /* what the params file says */
 	char *version; /* "535.261.03" */
+	bool pretend; /* version is shown only */
 	char *model; /* name of a card model, see model.c */
 	char *presence; /* "auto", "inode" or "f_op" */
 };

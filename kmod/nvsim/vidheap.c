@@ -255,6 +255,8 @@ u32 sim_alloc_memory(struct sim_call *call, struct nvos02_fd *p)
 	p->status = sim_fault_before(SIM_SITE_ALLOC, p->h_class, NULL);
 	if (p->status)
 		return NV_OK;
+	if (p->h_class == NV01_MEMORY_SYSTEM_OS_DESCRIPTOR && !call->kernel)
+		sim_user_pages_fault_in(p->p_memory, p->limit + 1);
 	down_write(&sim_rm_lock);
 	p->status = alloc_memory_locked(call, p);
 	up_write(&sim_rm_lock);
