@@ -6,9 +6,16 @@
  */
 #include <linux/delay.h>
 #include <linux/file.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "gpushare.h"
+
+static uint overcommit_permille = GSH_OVERCOMMIT_NONE_PERMILLE;
+module_param(overcommit_permille, uint, 0444);
+MODULE_PARM_DESC(
+	overcommit_permille,
+	"what quotas may sum up to, in permille of a card's grantable memory: 1000 to 100000");
 
 static struct gsh_card *cards[NV_MAX_GPUS];
 static unsigned int ncards;
@@ -69,8 +76,11 @@ static int fb_info(struct gsh_card *card, const u32 *index, u64 *bytes, u32 n)
 	for (i = 0; i < n; i++)
 		bytes[i] = (u64)params[2 + 2 * i] << 10;
 	kfree(params);
-	if (status == NV_ERR_GPU_IS_LOST)
+	if (status == NV_ERR_GPU_IS_LOST && card->state != GSH_CARD_GONE) {
 		card->state = GSH_CARD_GONE;
+		gsh_event(GPUSHARE_EVENT_TYPE_DRIVER_GONE, NULL, card, 0,
+			  "the driver says that the card is lost");
+	}
 	return status ? -EIO : 0;
 }
 
@@ -92,7 +102,7 @@ static int read_sizes(struct gsh_card *card)
 	if (err)
 		return err;
 	gsh_card_books_init(&card->books, bytes[0], bytes[0] - min(bytes[0], bytes[1]),
-			    GSH_OVERCOMMIT_NONE_PERMILLE);
+			    overcommit_permille);
 	return 0;
 }
 
@@ -260,6 +270,12 @@ int gsh_cards_init(void)
 	u32 ids[NV_MAX_GPUS];
 	u32 i, n;
 
+	if (overcommit_permille < GSH_OVERCOMMIT_NONE_PERMILLE ||
+	    overcommit_permille > GSH_OVERCOMMIT_MAX_PERMILLE) {
+		pr_err("overcommit_permille must be %u to %u\n", GSH_OVERCOMMIT_NONE_PERMILLE,
+		       GSH_OVERCOMMIT_MAX_PERMILLE);
+		return -EINVAL;
+	}
 	if (!gsh_version)
 		return 0;
 	n = gsh_rm_enumerate(ids, NV_MAX_GPUS);
