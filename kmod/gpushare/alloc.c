@@ -659,6 +659,7 @@ static void dup_settle(struct gsh_job *job)
 		obj = gsh_obj_create(dst, new_handle(job), job->req.h_parent, from->h_class);
 		if (obj) {
 			obj->card = card;
+			obj->borrowed = true;
 			obj->mem = mem;
 			if (mem)
 				gsh_mem_get(mem, true);

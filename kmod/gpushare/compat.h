@@ -26,6 +26,16 @@ static inline struct class *gsh_class_create(const char *name)
 #endif
 }
 
+/* 6.3: vm_flags is written through functions only. */
+static inline void gsh_vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, flags);
+#else
+	vma->vm_flags |= flags;
+#endif
+}
+
 /* 6.4 took mmap_write_trylock() away. From 6.13 on a writer also has to count, which
  * only mmap_write_lock() does: there readers have to do, and a mapping that munmap()
  * has taken out of the tree but not yet ended is no longer counted. */

@@ -201,6 +201,42 @@ static int view_sizes(struct gsh_job *job, u8 view)
 	}
 }
 
+/*
+ * The driver sums by process number, and a number may have had another owner. The
+ * figures come from our books of the process that has it now. Layout of an
+ * entry: struct nv2080_pid_info; index 0 is memory.
+ */
+static int view_usage(struct gsh_job *job, const void *original)
+{
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_seg *params = &job->segs[1];
+	struct gsh_share *share = share_of(job);
+	struct nv2080_pid_info *entry;
+	struct gsh_usage usage;
+	struct pid *pid;
+	u32 n, i;
+	int err;
+
+	err = gsh_view_pid_info_reply(params->buf, original, params->size);
+	if (err || !share)
+		return err ?: -EINVAL;
+	n = min_t(u32, *(u32 *)params->buf, (params->size - 8) / sizeof(*entry));
+	for (i = 0; i < n; i++) {
+		entry = params->buf + 8 + i * sizeof(*entry);
+		if (entry->result || entry->index)
+			continue;
+		pid = find_get_pid(entry->pid);
+		mutex_lock(&tenant->registry);
+		usage = gsh_usage_of(tenant, pid, share->card);
+		mutex_unlock(&tenant->registry);
+		put_pid(pid);
+		entry->data_vid_mem_usage_mem_private = usage.private_bytes;
+		entry->data_vid_mem_usage_mem_shared_owned = usage.shared_bytes;
+		entry->data_vid_mem_usage_mem_shared_duped = usage.borrowed_bytes;
+	}
+	return 0;
+}
+
 static int view_answer(struct gsh_job *job, u8 view, const void *original)
 {
 	struct gsh_tenant *tenant = job->file->tenant;
@@ -216,7 +252,7 @@ static int view_answer(struct gsh_job *job, u8 view, const void *original)
 	case GSH_VIEW_PIDS:
 		return gsh_view_pids(params->buf, params->size, pid_to_reader, tenant);
 	case GSH_VIEW_PID_INFO:
-		return gsh_view_pid_info_reply(params->buf, original, params->size);
+		return view_usage(job, original);
 	case GSH_VIEW_GPUMON:
 		return gsh_view_gpumon(gsh_version, params->buf, params->size, pid_to_reader,
 				       tenant);
@@ -286,6 +322,7 @@ static void import_settle(struct gsh_job *job)
 				     p->object_data_rm_object_h_parent, NV01_MEMORY_LOCAL_USER);
 	if (obj) {
 		obj->mem = hold->mem;
+		obj->borrowed = true;
 		gsh_mem_get(hold->mem, true);
 		obj->card = hold->mem->share->card;
 	}

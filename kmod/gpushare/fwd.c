@@ -19,6 +19,7 @@
  * The address space is the one of the task that loaded the module: a module
  * cannot make one, and once that task has exited nothing else runs in it.
  */
+#include <linux/anon_inodes.h>
 #include <linux/file.h>
 #include <linux/fdtable.h>
 #include <linux/kthread.h>
@@ -29,17 +30,21 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "compat.h"
 #include "gpushare.h"
 
 #define WORKERS_MAX 8
 /* One call's copies: the driver takes parameters of 1 MiB at most. */
 #define BOUNCE_BYTES (SZ_1M + SZ_256K)
 
+#define BOUNCE_PAGES (BOUNCE_BYTES / PAGE_SIZE)
+
 struct worker {
 	struct list_head link;
 	struct gsh_fwd *fwd;
 	struct task_struct *task;
-	unsigned long bounce; /* address in bounce_mm */
+	unsigned long bounce; /* address in bounce_mm, 0: none */
+	struct page *pages[BOUNCE_PAGES]; /* made at first touch; this worker alone */
 };
 
 static struct mm_struct *bounce_mm;
@@ -346,21 +351,74 @@ static void worker_loop(struct worker *w)
 	}
 }
 
+/* ---- where the copies lie ---- */
+
+/* Pages of the module's own, mapped by number: the driver can read and write them as
+ * user memory, and nothing can pin them, swap them out or reclaim them. */
+static vm_fault_t bounce_fault(struct vm_fault *vmf)
+{
+	struct worker *w = vmf->vma->vm_private_data;
+	struct page *page;
+
+	if (vmf->pgoff >= BOUNCE_PAGES)
+		return VM_FAULT_SIGBUS;
+	page = w->pages[vmf->pgoff];
+	if (!page) {
+		page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+		if (!page)
+			return VM_FAULT_OOM;
+		w->pages[vmf->pgoff] = page;
+	}
+	return vmf_insert_pfn(vmf->vma, vmf->address, page_to_pfn(page));
+}
+
+static const struct vm_operations_struct bounce_vm_ops = { .fault = bounce_fault };
+
+static int bounce_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	gsh_vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
+	vma->vm_private_data = file->private_data;
+	vma->vm_ops = &bounce_vm_ops;
+	return 0;
+}
+
+/* No .owner: gpushare's own threads would keep the module for ever. The file goes with
+ * its thread, and gsh_fwd_exit() waits for the last of them. */
+static const struct file_operations bounce_fops = {
+	.mmap = bounce_mmap,
+};
+
 /* All workers share the address space: a place that nobody can guess keeps a
  * pointer that slipped through a call from pointing at another's copies. */
-static unsigned long bounce_map(void)
+static unsigned long bounce_map(struct worker *w)
 {
-	unsigned long hint, addr;
+	struct file *file = anon_inode_getfile("gpushare", &bounce_fops, w, O_RDWR);
+	unsigned long hint, addr = 0;
 	int tries;
 
+	if (IS_ERR(file))
+		return 0;
 	for (tries = 0; tries < 8; tries++) {
 		hint = get_random_long() & GENMASK(45, 21);
-		addr = vm_mmap(NULL, hint, BOUNCE_BYTES, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, 0);
+		addr = vm_mmap(file, hint, BOUNCE_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_FIXED_NOREPLACE, 0);
 		if (!IS_ERR_VALUE(addr))
-			return addr;
+			break;
+		addr = 0;
 	}
-	return 0;
+	fput(file); /* the mapping has it */
+	return addr;
+}
+
+static void bounce_unmap(struct worker *w)
+{
+	unsigned int i;
+
+	if (w->bounce)
+		vm_munmap(w->bounce, BOUNCE_BYTES);
+	for (i = 0; i < BOUNCE_PAGES; i++)
+		if (w->pages[i])
+			__free_page(w->pages[i]);
 }
 
 static int worker_main(void *data)
@@ -369,10 +427,9 @@ static int worker_main(void *data)
 
 	kthread_use_mm(bounce_mm);
 	/* Without room every call fails with -EFAULT: nothing is forwarded. */
-	w->bounce = bounce_map();
+	w->bounce = bounce_map(w);
 	worker_loop(w);
-	if (w->bounce)
-		vm_munmap(w->bounce, BOUNCE_BYTES);
+	bounce_unmap(w);
 	kthread_unuse_mm(bounce_mm);
 	return 0;
 }
@@ -530,6 +587,7 @@ int gsh_fwd_init(void)
 void gsh_fwd_exit(void)
 {
 	gsh_fwd_shutdown(&own);
+	flush_delayed_fput(); /* the threads' files */
 	rcu_barrier(); /* lent_pid_free() */
 	mmput(bounce_mm);
 }

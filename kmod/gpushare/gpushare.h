@@ -363,6 +363,7 @@ struct gsh_obj {
 	struct gsh_client *client;
 	struct gsh_card *card; /* devices, subdevices and memory */
 	struct gsh_mem *mem; /* reference, or NULL */
+	bool borrowed; /* a second handle: duplicated or imported */
 	u64 overhead_bytes;
 	struct gsh_share *overhead_share;
 };
@@ -397,6 +398,14 @@ void gsh_holds_drop(struct list_head *list);
 /* Drops what the driver no longer knows; returns true if anything went. */
 bool gsh_registry_audit(struct gsh_tenant *tenant);
 bool gsh_tenant_owns_pid(struct gsh_tenant *tenant, struct pid *pid);
+/* A process' memory objects on a card, told apart as the driver does: private, shared
+ * with others, and second handles on what others own. */
+struct gsh_usage {
+	u64 private_bytes, shared_bytes, borrowed_bytes;
+};
+
+struct gsh_usage gsh_usage_of(struct gsh_tenant *tenant, struct pid *pid,
+			      const struct gsh_card *card);
 
 /* ---- charging (charge.c) ---- */
 

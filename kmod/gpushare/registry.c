@@ -297,3 +297,31 @@ bool gsh_tenant_owns_pid(struct gsh_tenant *tenant, struct pid *pid)
 			return true;
 	return false;
 }
+
+static void add_usage(struct gsh_usage *usage, const struct gsh_obj *obj)
+{
+	if (obj->borrowed)
+		usage->borrowed_bytes += obj->mem->bytes;
+	else if (obj->mem->refs > 1)
+		usage->shared_bytes += obj->mem->bytes;
+	else
+		usage->private_bytes += obj->mem->bytes;
+}
+
+struct gsh_usage gsh_usage_of(struct gsh_tenant *tenant, struct pid *pid,
+			      const struct gsh_card *card)
+{
+	struct gsh_usage usage = {};
+	struct gsh_client *client;
+	struct gsh_obj *obj;
+	unsigned long i, j;
+
+	xa_for_each(&tenant->clients, i, client) {
+		if (client->pid != pid)
+			continue;
+		xa_for_each(&client->objects, j, obj)
+			if (obj->mem && obj->card == card)
+				add_usage(&usage, obj);
+	}
+	return usage;
+}

@@ -385,22 +385,22 @@ void gsh_tenant_unbind(struct gsh_tenant *tenant)
 		cgroup_put(old);
 }
 
-u64 gsh_tenant_cgroup_id(struct gsh_tenant *tenant)
-{
-	u64 id;
-
-	spin_lock(&tenant->gate_lock);
-	id = tenant->cgroup ? cgroup_id(tenant->cgroup) : 0;
-	spin_unlock(&tenant->gate_lock);
-	return id;
-}
-
+/* A group that went takes its binding with it. */
 static bool is_online(struct cgroup *cgroup)
 {
 	return cgroup->self.flags & CSS_ONLINE;
 }
 
-/* A group that went takes its binding with it. */
+u64 gsh_tenant_cgroup_id(struct gsh_tenant *tenant)
+{
+	u64 id;
+
+	spin_lock(&tenant->gate_lock);
+	id = tenant->cgroup && is_online(tenant->cgroup) ? cgroup_id(tenant->cgroup) : 0;
+	spin_unlock(&tenant->gate_lock);
+	return id;
+}
+
 static bool current_is_inside(struct gsh_tenant *tenant, bool *bound)
 {
 	bool inside = false;
