@@ -89,6 +89,12 @@ def version(string: str) -> Mapping[str, int]:
     return _row(rows, names[string])
 
 
+def supported_versions() -> list[str]:
+    """Every driver that versions.h has a row for."""
+    text = (NVABI / "versions.h").read_text(encoding="utf-8")
+    return [string for string, _ in _NAMED_ROW.findall(text)]
+
+
 def _row(rows: Mapping[str, str], name: str) -> dict[str, int]:
     body = rows[name]
     parent = _PARENT.search(body)

@@ -33,6 +33,7 @@ _MAP_FAILED: Final = ctypes.c_void_p(-1).value
 _MAP_FIXED: Final = 0x10
 _MAP_NORESERVE: Final = 0x4000
 _READ_WRITE: Final = 3
+BLOCK: Final = 2 << 20
 
 
 @dataclass(frozen=True)
@@ -107,17 +108,27 @@ def map_fd(
 
 
 def reserve(length: int) -> int:
-    """An address range of the process where nothing else will be put."""
+    """An address range of the process, on a 2 MiB block as libcuda takes it, where nothing else
+    will be put."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
-    got = _libc.mmap(None, length, 0, flags, -1, 0)
+    got = _libc.mmap(None, length + BLOCK, 0, flags, -1, 0)
     if got is None or got == _MAP_FAILED:
         raise OSError(ctypes.get_errno(), "mmap")
-    return int(got)
+    return -(-int(got) // BLOCK) * BLOCK
 
 
 def escape(nr: int, size: int) -> int:
     """The command of an ioctl of the control and GPU nodes: _IOWR('F', nr, size)."""
     return 3 << 30 | size << 16 | ord("F") << 8 | nr
+
+
+_open: set[Node] = set()
+
+
+def close_all() -> None:
+    """Closes what a failed test has left open."""
+    for node in list(_open):
+        node.close()
 
 
 class Node:
@@ -126,6 +137,7 @@ class Node:
     def __init__(self, path: Path, flags: int = 0) -> None:
         self.path = path
         self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags)
+        _open.add(self)
 
     @classmethod
     def from_fd(cls, fd: int, path: Path) -> Node:
@@ -133,6 +145,7 @@ class Node:
         node = cls.__new__(cls)
         node.path = path
         node.fd = fd
+        _open.add(node)
         return node
 
     def command(self, command: int, address: int) -> None:
@@ -166,6 +179,7 @@ class Node:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
+        _open.discard(self)
 
     def __enter__(self) -> Self:
         return self

@@ -21,7 +21,19 @@ Body = Callable[[Connection], None]
 
 ANSWER_S: Final = 60.0
 CLONE_NEWPID: Final = 0x20000000
+PR_SET_PDEATHSIG: Final = 1
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+_living: list[Child] = []
+
+
+def kill_all() -> int:
+    """Ends the processes that a test has left: how many."""
+    left = list(_living)
+    for child in left:
+        child.kill()
+    return len(left)
 
 
 class ChildFailed(AssertionError):
@@ -44,6 +56,7 @@ class Child:
         if self.pid == 0:
             _run(body, there, {*keep, there.fileno()})
         there.close()
+        _living.append(self)
 
     def recv(self, limit_s: float = ANSWER_S) -> object:
         if not self.pipe.poll(limit_s):
@@ -78,6 +91,7 @@ class Child:
             _, status = os.waitpid(self.pid, 0)
             self.status = os.waitstatus_to_exitcode(status)
             self.pipe.close()
+            _living.remove(self)
         return self.status
 
     def finish(self) -> None:
@@ -166,6 +180,7 @@ def in_pid_namespace(fd: int, body: Body, *, number: int = 0) -> Body:
 def _fork_and_wait(body: Body, pipe: Connection) -> NoReturn:
     pid = os.fork()
     if pid == 0:
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         _run(body, pipe, {pipe.fileno()})
     pipe.close()
     _, status = os.waitpid(pid, 0)

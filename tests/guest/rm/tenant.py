@@ -115,7 +115,7 @@ class Tenant:
         self.genl = genl
         self.name = name
         self.nodes = Nodes.of_tenant(name)
-        self._fds: dict[Path, int] = {}
+        self._fds: dict[tuple[str, str | None], int] = {}
 
     def get(self) -> dict[str, object]:
         return self.genl.do(Command.TENANT_GET, name=self.name)
@@ -133,12 +133,14 @@ class Tenant:
         return self.figure("charged_bytes", uuid)
 
     def figure(self, name: str, uuid: str | None = None) -> int:
-        folder = SYSFS / self.name
-        card = uuid or next(entry.name for entry in folder.iterdir() if entry.is_dir())
-        path = folder / card / name
-        if path not in self._fds:
-            self._fds[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        return int(os.pread(self._fds[path], 64, 0))
+        """One value of a share's folder; without a card of the tenant's only one."""
+        fd = self._fds.get((name, uuid))
+        if fd is None:
+            folder = SYSFS / self.name
+            card = uuid or next(entry.name for entry in folder.iterdir() if entry.is_dir())
+            fd = os.open(folder / card / name, os.O_RDONLY | os.O_CLOEXEC)
+            self._fds[name, uuid] = fd
+        return int(os.pread(fd, 64, 0))
 
     def set_quota(self, card_uuid: str, quota: int) -> None:
         self.genl.do(
@@ -200,11 +202,12 @@ def tenant(genl: Genl, name: str, quotas: dict[str, int], **values: object) -> I
     made = create(genl, name, quotas, **values)
     try:
         yield made
-    except BaseException:
+        wait_for(
+            lambda: made.open_files() == 0, lambda: f"open at the end of the test: {made.clients()}"
+        )
+        made.delete()
+    finally:
         _delete_anyway(made)
-        raise
-    wait_for(lambda: made.open_files() == 0, f"{name}: files are open at the end of the test")
-    made.delete()
 
 
 def _delete_anyway(made: Tenant) -> None:

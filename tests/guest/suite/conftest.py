@@ -15,6 +15,8 @@ import pytest
 
 from tests.guest.rm import truth
 from tests.guest.rm.genl import Genl
+from tests.guest.rm.node import close_all
+from tests.guest.rm.process import kill_all
 from tests.guest.rm.tenant import KernelCard, MakeTenant, Tenant, cards, tenant, wait_for
 
 INSIDE: Final = (Path(__file__).resolve().parents[3] / ".guest").is_dir()
@@ -63,6 +65,7 @@ def make(genl: Genl, card: KernelCard) -> Iterator[MakeTenant]:
             return stack.enter_context(tenant(genl, name, {card.uuid: quota}, **values))
 
         yield made
+        _end_leftovers()
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +82,12 @@ def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
         lambda: f"left in the driver: {truth.counts()}, before {before}",
     )
     assert [truth.memory(minor).used for minor in _minors()] == used
+
+
+def _end_leftovers() -> None:
+    """Of a test that failed in the middle."""
+    kill_all()
+    close_all()
 
 
 def _minors() -> list[int]:

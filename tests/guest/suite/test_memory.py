@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import mmap
-from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final
 
@@ -14,33 +13,21 @@ import pytest
 
 from gpushared.netlink_abi import Command, Policy
 from tests.guest.rm import truth
-from tests.guest.rm.abi import GIB, MIB, Block, N
+from tests.guest.rm.abi import GIB, MIB, N
 from tests.guest.rm.abi import make as make_block
 from tests.guest.rm.card import ATTR_PCI, Card
-from tests.guest.rm.client import Client, Form, Heap, Refused, status_of
+from tests.guest.rm.client import Client, Refused, status_of
 from tests.guest.rm.genl import Genl, Refusal
 from tests.guest.rm.node import Nodes, reserve
 from tests.guest.rm.tenant import KernelCard, MakeTenant, Tenant, tenant, wait_for
 from tests.guest.rm.uvm import CardSpace, Uvm
 from tests.guest.suite.actors import Actor
+from tests.guest.suite.routes import ROUTES
 from tests.guest.suite.scale import scaled
 
 NO_MEMORY: Final = N.NV_ERR_NO_MEMORY
+NO_CPU_MAPPING: Final = 1 << 30  # NVOS02_FLAGS_MAPPING
 
-Route = Callable[[Card, int], int]
-# name: how it asks for memory
-ROUTES: Final[dict[str, Route]] = {
-    "alloc": lambda card, size: card.memory(size),
-    "alloc-long": lambda card, size: card.memory(size, form=Form.LONG),
-    "alloc-xfer": lambda card, size: card.memory(size, xfer=True),
-    "alloc-long-xfer": lambda card, size: card.memory(size, form=Form.LONG, xfer=True),
-    "alloc-below-subdevice": lambda card, size: card.memory(size, parent=card.subdevice),
-    "alloc-chosen-handle": lambda card, size: card.memory(size, handle=0x12340001),
-    "heap": lambda card, size: card.heap(size),
-    "heap-xfer": lambda card, size: card.heap(size, xfer=True),
-    "heap-range": lambda card, size: card.heap(size, function=Heap.RANGE),
-    "heap-tiled": lambda card, size: card.heap(size, function=Heap.TILED),
-}
 THREE: Final = ("alloc", "heap", "alloc-xfer")
 THREE_LONG: Final = ("alloc-long", "heap", "alloc-long-xfer")
 
@@ -250,11 +237,15 @@ def test_host_memory_is_not_charged(make: MakeTenant) -> None:
                 card.system_memory(256 * MIB)
             pinned = mmap.mmap(-1, 4 * MIB)
             address = ctypes.addressof(ctypes.c_char.from_buffer(pinned))
-            params = Block(40)
-            params.set_u32(8, ATTR_PCI)
-            params.set_u64(16, address)
-            params.set_u64(24, 4 * MIB - 1)
-            handle = client.alloc(card.device, N.NV01_MEMORY_SYSTEM_OS_DESCRIPTOR, params)
+            client.register(card.node)
+            handle = client.alloc_memory(
+                card.device,
+                N.NV01_MEMORY_SYSTEM_OS_DESCRIPTOR,
+                limit=4 * MIB - 1,
+                flags=NO_CPU_MAPPING,
+                address=address,
+                on=card.node,
+            )["h_object_new"]
             card.heap(64 * MIB, attr=ATTR_PCI)
             assert owner.charged() == 0
             card.memory(400 * MIB)

@@ -227,7 +227,7 @@ def test_another_card_is_as_if_it_were_not_there(
             assert status_of(client.attach, card.gpu_id) == N.NV_ERR_INVALID_ARGUMENT
             for command, size in (
                 (N.NV0000_CTRL_GPU_GET_ID_INFO_V2, 32),
-                (N.NV0000_CTRL_GPU_GET_PCI_INFO, 24),
+                (N.NV0000_CTRL_GPU_GET_PCI_INFO, 12),
             ):
                 for gpu_id, fine in ((card.gpu_id, False), (other_card.gpu_id, True)):
                     params = Block(size)
