@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -25,6 +26,9 @@ def require() -> None:
     if os.geteuid() != 0:
         raise TestbedError("the guest's tools run in a chroot: run this as root")
     missing = [package for command, package in NEEDED.items() if shutil.which(command) is None]
+    if importlib.util.find_spec("ensurepip") is None:
+        # the root image's Python packages come by pip
+        missing.append("python3-venv")
     if not missing:
         return
     say(f"installing {' '.join(missing)}")
