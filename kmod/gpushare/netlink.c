@@ -737,7 +737,8 @@ static int dump_stats(struct sk_buff *skb, struct netlink_callback *cb)
 /* ---- events ---- */
 
 /* A tenant can make the refusals that are told here; their number is in the statistics. */
-static DEFINE_RATELIMIT_STATE(event_limit, HZ, 100);
+static struct ratelimit_state event_limit =
+	RATELIMIT_STATE_INIT_FLAGS(event_limit, HZ, 100, RATELIMIT_MSG_ON_RELEASE);
 
 static bool is_tenants_doing(enum gpushare_event_type type)
 {

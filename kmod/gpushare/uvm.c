@@ -209,9 +209,14 @@ static void recount_later(struct mapped_mm *m, unsigned int ms)
 	queue_delayed_work(gsh_wq, &m->recount_work, msecs_to_jiffies(ms));
 }
 
-static void free_mm(struct mapped_mm *m)
+/* Off the list. First whoever queues the work is stopped, then what is queued. */
+static void free_mm(struct mapped_mm *m, bool from_its_work)
 {
 	mmu_notifier_unregister(&m->notifier, m->mm);
+	if (from_its_work)
+		cancel_delayed_work(&m->recount_work);
+	else
+		cancel_delayed_work_sync(&m->recount_work);
 	mmdrop(m->mm);
 	uvm_put(m->uvm);
 	kfree(m);
@@ -236,8 +241,8 @@ static void recount_dead(struct mapped_mm *m)
 	}
 	spin_unlock(&m->uvm->lock);
 	if (last)
-		free_mm(m);
-	else
+		free_mm(m, true);
+	else if (!READ_ONCE(m->gone))
 		recount_later(m, RECOUNT_AGAIN_MS);
 }
 
@@ -433,8 +438,7 @@ static void drop_mms(struct gsh_uvm *uvm)
 		spin_unlock(&uvm->lock);
 		if (!m)
 			return;
-		cancel_delayed_work_sync(&m->recount_work);
-		free_mm(m);
+		free_mm(m, false);
 	}
 }
 

@@ -258,21 +258,28 @@ u32 uvm_free(struct sim_uvm_space *space, void *params)
 
 u32 uvm_semaphores_on_gpu(struct sim_uvm_space *space, struct sim_vaspace *vaspace)
 {
+	struct sim_memory *memory;
 	struct uvm_range *range;
+	u64 from = 0, start, last;
 	u32 status = NV_OK;
-	u64 from = 0;
 
-	lockdep_assert_held_write(&space->lock); /* pools are made and freed under it */
+	/* Pools are made and freed under it; managed ranges come and go with their
+	 * mappings, so nothing of a range is looked at outside ranges_lock. */
+	lockdep_assert_held_write(&space->lock);
 	while (!status) {
 		down_read(&space->ranges_lock);
 		range = uvm_range_first(space, from, ULONG_MAX);
+		if (range) {
+			memory = range->type == UVM_RANGE_SEMAPHORES ? range->memory : NULL;
+			start = range->node.start;
+			last = range->node.last;
+		}
 		up_read(&space->ranges_lock);
 		if (!range)
 			break;
-		if (range->type == UVM_RANGE_SEMAPHORES)
-			status = map_on(vaspace, range->memory, range->node.start,
-					range->node.last - range->node.start + 1, 0);
-		from = range->node.last + 1;
+		if (memory)
+			status = map_on(vaspace, memory, start, last - start + 1, 0);
+		from = last + 1;
 	}
 	return status;
 }

@@ -8,7 +8,8 @@
 
 bool uvm_bad_range(u64 base, u64 bytes)
 {
-	return !bytes || (base | bytes) & ~PAGE_MASK || base + bytes - 1 < base;
+	/* A range that ends with the last address has no address behind it: walks go on there. */
+	return !bytes || (base | bytes) & ~PAGE_MASK || base + bytes <= base;
 }
 
 /* ---- backing ---- */
