@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 _UCRED: Final = struct.Struct("iII")  # pid, uid, gid
+_SO_PEERGROUPS: Final = 59  # asm-generic/socket.h; Python has no name for it
+_GROUPS_BYTES: Final = 1024  # the most that getsockopt takes in Python
 
 
 @dataclass(frozen=True)
@@ -21,11 +23,24 @@ class Peer:
     pid: int
     uid: int
     gid: int
+    groups: frozenset[int] = frozenset()
 
 
 def peer_of(sock: socket.socket) -> Peer:
     """Credentials of the other end of a connected unix socket."""
-    return Peer(*_UCRED.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)))
+    pid, uid, gid = _UCRED.unpack(
+        sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
+    )
+    return Peer(pid, uid, gid, _groups_of(sock))
+
+
+def _groups_of(sock: socket.socket) -> frozenset[int]:
+    try:
+        packed = sock.getsockopt(socket.SOL_SOCKET, _SO_PEERGROUPS, _GROUPS_BYTES)
+    except OSError:
+        # more than fit: the lookup by name is left
+        return frozenset()
+    return frozenset(struct.unpack(f"{len(packed) // 4}I", packed))
 
 
 class Authority(Protocol):
@@ -49,13 +64,12 @@ class GroupAuthority:
         return self.may_write(peer) or self._is_member(peer)
 
     def _is_member(self, peer: Peer) -> bool:
-        # looked up at each request: membership may change while the daemon runs,
-        # and the credentials carry the primary group only
+        # looked up at each request: membership may change while the daemon runs
         try:
             wanted = grp.getgrnam(self._group).gr_gid
         except KeyError:
             return False
-        if peer.gid == wanted:
+        if wanted == peer.gid or wanted in peer.groups:
             return True
         try:
             user = pwd.getpwuid(peer.uid)

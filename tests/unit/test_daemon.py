@@ -29,7 +29,7 @@ from gpushare.errors import (
 )
 from gpushared.kernel_types import KernelRefusal
 from gpushared.nvml_types import NvmlAnswer
-from gpushared.peers import GroupAuthority, Peer
+from gpushared.peers import GroupAuthority, Peer, peer_of
 from tests.fakes.daemon import running
 from tests.fakes.kernel import GIB, MIB, FakeKernel, card
 from tests.fakes.nvml import FakeNvml
@@ -491,6 +491,17 @@ def test_members_of_the_group_read_and_do_not_write() -> None:
     authority = GroupAuthority(group.gr_name)
     assert authority.may_read(member)
     assert not authority.may_write(member)
+    process = Peer(pid=1, uid=os.geteuid() + 54321, gid=54321, groups=frozenset({group.gr_gid}))
+    assert authority.may_read(process)
+    assert not authority.may_write(process)
+
+
+def test_a_peers_groups_are_those_of_its_process() -> None:
+    here, there = socket.socketpair(socket.AF_UNIX)
+    with here, there:
+        peer = peer_of(here)
+    assert (peer.pid, peer.uid, peer.gid) == (os.getpid(), os.getuid(), os.getgid())
+    assert peer.groups == frozenset(os.getgroups())
 
 
 class _Readers:
