@@ -204,16 +204,6 @@ static void cycle(struct race *r)
 
 /* ---- before and after ---- */
 
-struct counters {
-	char driver[512], references[32];
-};
-
-static void count(struct counters *c)
-{
-	truth_read(TRUTH_DRIVER "/counts", c->driver, sizeof(c->driver));
-	truth_read("/sys/module/gpushare/refcnt", c->references, sizeof(c->references));
-}
-
 static void one_line(char *text)
 {
 	for (; *text; text++)
@@ -221,34 +211,35 @@ static void one_line(char *text)
 			*text = ' ';
 }
 
-static void counted_back(struct race *r, const struct counters *before)
+static void counted_back(struct race *r, const char *before)
 {
 	double end = truth_now() + SETTLE_S;
-	struct counters now;
+	char now[512];
 
 	do {
-		count(&now);
-		if (!strcmp(now.driver, before->driver) &&
-		    !strcmp(now.references, before->references))
+		truth_read(TRUTH_DRIVER "/counts", now, sizeof(now));
+		if (!strcmp(now, before))
 			return;
 		truth_sleep_ms(10);
 	} while (truth_now() < end);
-	one_line(now.driver);
-	race_fail(r, "left behind: %sreferences %s", now.driver, now.references);
+	one_line(now);
+	race_fail(r, "left behind in the driver: %s", now);
 }
 
 static void run(struct race *r)
 {
-	struct counters before;
+	char before[512];
 
-	count(&before);
+	r->start_references = truth_references_at_rest();
+	truth_read(TRUTH_DRIVER "/counts", before, sizeof(before));
 	for (; race_goes_on(r); r->done++) {
 		cycle(r);
 		if (r->done % CHECK_EVERY == 0)
 			race_settled(r, r->start_charged, "killed");
 	}
 	race_settled(r, r->start_charged, "at the end");
-	counted_back(r, &before);
+	counted_back(r, before);
+	race_let_go(r);
 }
 
 int main(int argc, char **argv)

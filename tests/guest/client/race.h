@@ -31,6 +31,7 @@ struct race {
 	struct rm rm;
 	struct books books;
 	uint64_t quota, start_charged, truth_max;
+	unsigned long start_references;
 	unsigned long hits; /* how often the attacker got between: shows that it was a race */
 	pthread_mutex_t lock;
 	char why[256]; /* lock; the first failure */
@@ -112,6 +113,19 @@ static inline void race_settled(struct race *r, uint64_t expected, const char *w
 		truth_sleep_ms(5);
 	}
 	race_quiet(r, where);
+}
+
+/* No file of the driver is held any more. */
+static inline void race_let_go(struct race *r)
+{
+	double end = truth_now() + SETTLE_S;
+	unsigned long now;
+
+	while ((now = truth_references()) != r->start_references && truth_now() < end)
+		truth_sleep_ms(10);
+	if (now != r->start_references)
+		race_fail(r, "%lu files of the driver are held, %lu before", now,
+			  r->start_references);
 }
 
 /* ---- the attacker ---- */

@@ -51,8 +51,10 @@ static int usage(void)
 
 static void begin(struct race *r)
 {
-	int rc = rm_start(&r->rm, r->dir);
+	int rc;
 
+	r->start_references = truth_references_at_rest();
+	rc = rm_start(&r->rm, r->dir);
 	if (rc || !books_open(&r->books, r->dir, r->rm.minor)) {
 		fprintf(stderr, "%s: no client on %s: %d\n", r->name, r->dir, rc);
 		exit(3);
@@ -67,6 +69,7 @@ static void end(struct race *r)
 {
 	rm_stop(&r->rm);
 	race_settled(r, r->start_charged, "at the end");
+	race_let_go(r);
 	printf("%s: rounds=%lu hits=%lu truth_max=%llu charged_end=%llu %s%s%s\n", r->name, r->done,
 	       r->hits, (unsigned long long)r->truth_max,
 	       (unsigned long long)books_value(&r->books, "charged"), r->failed ? "FAIL" : "ok",

@@ -419,10 +419,28 @@ static inline int uvm_migrate(const struct uvm *uvm, uint64_t base, uint64_t len
 	return UVM_CALL(uvm->fd, UVM_MIGRATE, &p);
 }
 
-/* Managed memory at an address of the kernel's choice: the offset must be the address. */
+#define UVM_BLOCK (2 * MIB)
+
+/* An address for managed memory, reserved: blocks are not shared with what lies beside. */
+static inline char *uvm_reserve(size_t bytes)
+{
+	size_t whole = bytes + UVM_BLOCK;
+	char *at = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t head;
+
+	if (at == MAP_FAILED)
+		return at;
+	head = -(uintptr_t)at % UVM_BLOCK;
+	if (head)
+		munmap(at, head);
+	munmap(at + head + bytes, UVM_BLOCK - head);
+	return at + head;
+}
+
+/* The offset must be the address. */
 static inline void *uvm_mmap(int fd, size_t bytes)
 {
-	void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *at = uvm_reserve(bytes);
 
 	if (at == MAP_FAILED)
 		return at;

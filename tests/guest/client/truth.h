@@ -92,6 +92,28 @@ static inline uint64_t truth_sum(const struct truth *t)
 
 /* ---- gpushare's side ---- */
 
+/* One for each of the driver's files that it holds. */
+static inline unsigned long truth_references(void)
+{
+	char text[32];
+
+	truth_read("/sys/module/gpushare/refcnt", text, sizeof(text));
+	return strtoul(text, NULL, 10);
+}
+
+/* What ended just now may still be on its way out. */
+static inline unsigned long truth_references_at_rest(void)
+{
+	unsigned long earlier, now = truth_references();
+
+	do {
+		earlier = now;
+		truth_sleep_ms(200);
+		now = truth_references();
+	} while (earlier != now);
+	return now;
+}
+
 static inline void truth_uuid(const char *text, uint8_t uuid[16])
 {
 	unsigned int n = 0, byte;
