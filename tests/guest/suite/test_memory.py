@@ -6,6 +6,8 @@ from __future__ import annotations
 import ctypes
 import itertools
 import mmap
+import shutil
+import subprocess
 from contextlib import ExitStack
 from typing import Final
 
@@ -19,7 +21,7 @@ from tests.guest.rm.card import ATTR_PCI, Card
 from tests.guest.rm.client import Client, Refused, status_of
 from tests.guest.rm.genl import Genl, Refusal
 from tests.guest.rm.node import Nodes, reserve
-from tests.guest.rm.tenant import KernelCard, MakeTenant, Tenant, tenant, wait_for
+from tests.guest.rm.tenant import SYSFS, KernelCard, MakeTenant, Tenant, tenant, wait_for
 from tests.guest.rm.uvm import CardSpace, Uvm
 from tests.guest.suite.actors import Actor
 from tests.guest.suite.routes import ROUTES
@@ -181,6 +183,33 @@ def test_quota_is_the_tenants_not_a_processes(make: MakeTenant) -> None:
         owner.settled()
         second.alloc(600 * MIB)
     owner.settled()
+
+
+@pytest.mark.case("MB-02")
+def test_limit_holds_however_a_process_begins(genl: Genl, card: KernelCard) -> None:
+    """By a static program with no loader to preload, without environment, as another user, in a
+    session of its own, out of a shell: each asks for 1500 MiB, then for 1000."""
+    ways: dict[str, list[str]] = {
+        "plain": [],
+        "no environment": ["env", "-i"],
+        "another user": ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"],
+        "own session": ["setsid", "--wait"],
+        "shell": ["sh", "-c", 'exec "$@"', "sh"],
+        "preloaded": ["env", "LD_PRELOAD=/usr/lib/none.so", "LD_LIBRARY_PATH=/tmp"],
+    }
+    with tenant(genl, "c1", {card.uuid: 1024 * MIB}, owner_gid=1000) as owner:
+        for way, words in ways.items():
+            for chunk, fits in ((1500, 0), (1000, 1)):
+                # one thread that asks until it is refused
+                program = [
+                    shutil.which("mb08") or "mb08",
+                    str(owner.nodes.folder),
+                    str(SYSFS / "c1" / card.uuid / "charged_bytes"),
+                ]
+                argv = [*words, *program, "1", "1", "1", str(chunk), str(fits)]
+                done = subprocess.run(argv, capture_output=True, text=True, check=False)
+                assert done.returncode == 0, (way, chunk, done.stdout, done.stderr)
+                owner.settled()
 
 
 @pytest.mark.case("MB-06")

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Raw calls against nvsim and gpushare.ko: the tests of suite/, run inside one guest.
+
+Each test in there becomes one here. The guest has one processor: a call is handed to a forwarding
+thread and back, and with two simulated processors each handover waits for the host's scheduler.
+What is about two at once runs in a second guest. GPUSHARE_LONG=1 runs the full counts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.cases.bindings import tests_in
+
+GUEST = Path(__file__).resolve().parent
+SUITE = "tests/guest/suite"
+BEGIN = "<<<<<< results"
+LONG = os.environ.get("GPUSHARE_LONG") == "1"
+SECONDS = 5 * 3600 if LONG else 420
+PARALLEL = "test_race.py"  # what is about two processors at once
+
+pytestmark = pytest.mark.guest
+
+
+@dataclass(frozen=True)
+class Result:
+    """One test inside; failure is empty when it passed, skipped says why it didn't run."""
+
+    failure: str = ""
+    skipped: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    status: int
+    results: dict[str, list[tuple[str, Result]]]  # "test_x.py::test_y": what each variant did
+    output: str
+
+
+def _results(text: str) -> dict[str, list[tuple[str, Result]]]:
+    found: dict[str, list[tuple[str, Result]]] = {}
+    if not text.strip():
+        return found
+    for case in ElementTree.fromstring(text).iter("testcase"):
+        module = case.get("classname", "").rpartition(".")[2]
+        name, _, variant = case.get("name", "").partition("[")
+        failure = "\n".join(
+            (one.get("message") or "") + "\n" + (one.text or "")
+            for kind in ("failure", "error")
+            for one in case.iter(kind)
+        )
+        skipped = "".join(one.get("message") or "" for one in case.iter("skipped"))
+        key = f"{module}.py::{name}"
+        found.setdefault(key, []).append((variant.rstrip("]"), Result(failure, skipped)))
+    return found
+
+
+@cache
+def suite(cpus: int) -> Run:
+    """The tests of one guest, which boots at the first question."""
+    chosen = f"{SUITE}/{PARALLEL}" if cpus > 1 else f"{SUITE} --ignore={SUITE}/{PARALLEL}"
+    passed = [f"{name}={os.environ[name]}" for name in os.environ if name.startswith("GPUSHARE_")]
+    script = (
+        f"env {' '.join(passed)} pytest -q --tb=short --junit-xml=/tmp/results.xml {chosen}; rc=$?;"
+        f" echo '{BEGIN}'; cat /tmp/results.xml; exit $rc"
+    )
+    options = ["--bare", "--cards", "2", "--cpus", str(cpus), "--timeout", str(SECONDS)]
+    done = subprocess.run(
+        [GUEST / "run", *options, "--", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS + 600,
+        check=False,
+    )
+    output, _, results = done.stdout.partition(BEGIN)
+    return Run(done.returncode, _results(results), output[-6000:] + done.stderr[-6000:])
+
+
+@pytest.mark.parametrize("name", tests_in(GUEST / "suite"))
+def test_inside(name: str) -> None:
+    run = suite(2 if name.startswith(PARALLEL) else 1)
+    variants = run.results.get(name)
+    if variants is None:
+        pytest.fail(f"{name} has not run in the guest:\n{run.output}", pytrace=False)
+    failures = [f"[{variant}] {result.failure}" for variant, result in variants if result.failure]
+    if failures:
+        pytest.fail("\n\n".join(failures), pytrace=False)
+    skipped = {result.skipped for _, result in variants if result.skipped}
+    if skipped:
+        pytest.skip(", ".join(skipped))
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_guest_ends_well(cpus: int) -> None:
+    """Its kernel has nothing to complain about, and no test failed that isn't listed above."""
+    run = suite(cpus)
+    assert run.status == 0, run.output
