@@ -72,6 +72,7 @@ struct gsh_card {
 
 extern const struct nvabi_version *gsh_version; /* NULL: none or unknown */
 extern char gsh_driver_string[64]; /* "" when no driver answered */
+extern const char *gsh_driver_flavour; /* "nvsim", "open", or NULL: not known */
 
 int gsh_cards_init(void);
 void gsh_cards_exit(void);

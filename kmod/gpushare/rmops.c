@@ -14,6 +14,7 @@
 
 const struct nvabi_version *gsh_version;
 char gsh_driver_string[64];
+const char *gsh_driver_flavour;
 
 static struct nv_rm_ops ops;
 
@@ -143,6 +144,17 @@ void gsh_rm_close_gpu(u32 gpu_id)
 	ops.free_stack(stack);
 }
 
+/* By the module that answers. The proprietary flavour has the same name, but from 565
+ * on it does not let a GPL module link, and before that a GPL-only symbol of ours
+ * keeps it out. */
+static const char *flavour(void)
+{
+	char name[64]; /* "symbol [module]" */
+
+	snprintf(name, sizeof(name), "%ps", (void *)nvidia_get_rm_ops);
+	return strstr(name, "[nvsim]") ? "nvsim" : strstr(name, "[nvidia]") ? "open" : NULL;
+}
+
 /* A wrong version string is answered with the driver's own. */
 int gsh_rmops_init(void)
 {
@@ -151,6 +163,7 @@ int gsh_rmops_init(void)
 	if (!ops.version_string)
 		return -ENODEV;
 	strscpy(gsh_driver_string, ops.version_string, sizeof(gsh_driver_string));
+	gsh_driver_flavour = flavour();
 	gsh_version = nvabi_version_find(gsh_driver_string);
 	if (!gsh_version)
 		return 0; /* shown by info; creating a tenant is refused */

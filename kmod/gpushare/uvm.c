@@ -704,7 +704,7 @@ static u32 check_card(struct gsh_job *job, const struct gsh_uvm_request *req)
 	struct gsh_card *card = card_by_bytes(gsh_job_top(job) + req->uuid_off);
 
 	if (!card || !gsh_tenant_share(tenant, card))
-		return NV_ERR_INVALID_DEVICE;
+		return NV_ERR_GENERIC; /* the driver's own answer to an unknown UUID */
 	job->presence = gsh_presence_file(tenant, card);
 	return NV_OK;
 }
