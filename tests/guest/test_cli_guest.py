@@ -20,15 +20,17 @@ PYTEST = (
     "no:cacheprovider",
 )
 
+INSIDE = "tests/guest/inside_cli"
+
 pytestmark = pytest.mark.guest
 
 
 def test_daemon_and_command_keep_their_promises_on_the_real_module() -> None:
     done = subprocess.run(
-        [GUEST / "run", "--cards", "2", "--", *PYTEST, "tests/guest/inside_cli"],
+        [GUEST / "run", "--cards", "2", "--timeout", "1500", "--", *PYTEST, INSIDE],
         capture_output=True,
         text=True,
-        timeout=1500,
+        timeout=1800,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

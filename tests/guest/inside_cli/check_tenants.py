@@ -21,6 +21,7 @@ from tests.guest.inside_cli.machine import (
     command,
     done,
     gpushare,
+    gpushare_here,
     kernel_state,
     program,
     settles,
@@ -141,7 +142,7 @@ def test_info_and_version_are_about_this_machine() -> None:
 @pytest.mark.case("CF-01")
 @pytest.mark.parametrize("text", ["4Gi", "4GiB", "4096Mi", "4096MiB", "4194304Ki"])
 def test_a_size_is_the_same_in_every_form(text: str) -> None:
-    done("create", "a", "--memory", text)
+    assert gpushare_here("create", "a", "--memory", text).status == 0
     assert quotas() == [4 * GIB]
 
 
@@ -169,11 +170,11 @@ BAD = [
     (("create", "b", "--memory", "100GiB"), 5, "can grant"),
     (("set", "a", "--memory", "100GiB"), 5, "can grant"),
     (("set", "a", "--memory", "0GiB"), 2, "zero"),
-    (("set", "no", "--memory", "1GiB"), 3, "no tenant"),
-    (("show", "no"), 3, "no tenant"),
-    (("delete", "no"), 3, "no tenant"),
+    (("set", "no", "--memory", "1GiB"), 3, "no such tenant"),
+    (("show", "no"), 3, "no such tenant"),
+    (("delete", "no"), 3, "no such tenant"),
     (("delete", "../a"), 2, "not a name"),
-    (("run", "no", "--", "true"), 125, "no tenant"),
+    (("run", "no", "--", "true"), 125, "no such tenant"),
 ]
 
 
@@ -183,7 +184,7 @@ def test_bad_input_is_refused_in_words_and_changes_nothing(
 ) -> None:
     api.create({"name": "a", "shares": [{"memory": "2GiB", "gpu": "0"}]})
     before = (kernel_state(), api.tenants())
-    result = gpushare(*arguments)
+    result = gpushare_here(*arguments)
     assert (result.status, result.out) == (status, "")
     assert re.search(words, result.err), result.err
     assert "Traceback" not in result.err

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpushare.client import Client
-from tests.guest.inside_cli.machine import done, kernel_state, settles
+from tests.guest.inside_cli.machine import kernel_state, settles
 
 
 @pytest.fixture
@@ -26,5 +26,5 @@ def no_tenants(api: Client) -> Iterator[None]:
 
 def remove_all(api: Client) -> None:
     for tenant in api.tenants():
-        done("delete", str(tenant["name"]), "--force")
+        api.delete(str(tenant["name"]), force=True)
     settles(lambda: [card["charged_bytes"] for card in api.cards()], [0, 0])
