@@ -7,6 +7,7 @@ whole card but for what DECLARED names. Each entry says why.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Final
 
@@ -28,6 +29,9 @@ PROGRAMS: Final = {
     "async": "cudaprobe async 4M",
     "ptx": "cudaprobe ptx 20",
 }
+
+POOL_ROUNDS: Final = 10_000 if os.environ.get("GPUSHARE_LONG") == "1" else 40
+POOL_SLACK: Final = 4 << 20
 
 # What is allowed to differ: a pattern whose matches are blanked on both sides.
 DECLARED: Final = {
@@ -52,6 +56,7 @@ def _script() -> str:
         lines.append(f"section {name} {command}")
         lines.append(f"section {name}-tenant gpushare run par -- {command}")
     lines += [
+        f"section pool gpushare run par -- cudaprobe pool 64M {POOL_ROUNDS}",
         "section figures gpushare show par -o json",
         "section delete gpushare delete par",
         "section after truth",
@@ -75,6 +80,16 @@ def test_a_tenant_sees_what_the_card_shows(sections: dict[str, Section], name: s
     direct, tenant = sections[name], sections[f"{name}-tenant"]
     assert tenant.status == direct.status == 0, tenant.text
     assert blank(tenant.text) == blank(direct.text)
+
+
+@pytest.mark.case("MA-04")
+def test_stream_ordered_pools_do_not_drift(sections: dict[str, Section]) -> None:
+    pool = sections["pool"]
+    assert pool.status == 0, pool.text
+    free = {word: int(pool.values(word)["free"]) for word in ("pool-before", "pool-after")}
+    assert abs(free["pool-before"] - free["pool-after"]) <= POOL_SLACK, pool.text
+    keeping = int(pool.values("pool-keeping")["free"])
+    assert free["pool-before"] - keeping <= (64 << 20) + POOL_SLACK, "more kept than one block"
 
 
 def test_nothing_is_left_behind(sections: dict[str, Section]) -> None:

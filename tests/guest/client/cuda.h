@@ -67,12 +67,16 @@ struct cu_uuid {
 	X(cuMemcpyHtoDAsync_v2, (cu_ptr to, const void *from, size_t bytes, void *stream)) \
 	X(cuMemcpyDtoHAsync_v2, (void *to, cu_ptr from, size_t bytes, void *stream)) \
 	X(cuMemsetD8_v2, (cu_ptr ptr, unsigned char value, size_t count)) \
+	X(cuMemsetD8Async, (cu_ptr ptr, unsigned char value, size_t count, void *stream)) \
 	X(cuMemHostAlloc, (void **ptr, size_t bytes, unsigned int flags)) \
 	X(cuMemFreeHost, (void *ptr)) \
 	X(cuMemAllocManaged, (cu_ptr *ptr, size_t bytes, unsigned int flags)) \
 	X(cuMemPrefetchAsync, (cu_ptr ptr, size_t bytes, int device, void *stream)) \
 	X(cuMemAllocAsync, (cu_ptr *ptr, size_t bytes, void *stream)) \
 	X(cuMemFreeAsync, (cu_ptr ptr, void *stream)) \
+	X(cuDeviceGetDefaultMemPool, (void **pool, int device)) \
+	X(cuMemPoolSetAttribute, (void *pool, int attribute, void *value)) \
+	X(cuMemPoolTrimTo, (void *pool, size_t bytes)) \
 	X(cuMemGetAllocationGranularity, (size_t *bytes, const struct cu_allocation_prop *prop, int option)) \
 	X(cuMemCreate, (cu_ptr *handle, size_t bytes, const struct cu_allocation_prop *prop, unsigned long long flags)) \
 	X(cuMemRelease, (cu_ptr handle)) \

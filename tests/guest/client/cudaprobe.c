@@ -319,6 +319,50 @@ static void do_async(unsigned long long bytes)
 	free(back);
 }
 
+#define POOL_RELEASE_THRESHOLD 4 /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, cuda.h */
+
+static int pool_round(unsigned long long bytes, void *stream)
+{
+	cu_ptr ptr;
+	int result = cuMemAllocAsync(&ptr, bytes, stream);
+
+	if (result == CU_OK)
+		result = cuMemsetD8Async(ptr, 7, 4096, stream);
+	if (result == CU_OK)
+		result = cuMemFreeAsync(ptr, stream);
+	return result ?: cuStreamSynchronize(stream);
+}
+
+static void pool_loop(const char *what, unsigned long long bytes, int rounds, void *stream)
+{
+	int result = CU_OK;
+
+	for (int i = 0; i < rounds && result == CU_OK; i++)
+		result = pool_round(bytes, stream);
+	step(what, result);
+	print_memory(what);
+}
+
+/* Stream-ordered allocation again and again: what is in use before, with the pool
+ * giving back and with it keeping all, and after the pool is trimmed. */
+static void do_pool(unsigned long long bytes, int rounds)
+{
+	unsigned long long keep_all = ~0ULL;
+	void *stream, *pool;
+
+	step("pool-stream", cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+	step("pool-get", cuDeviceGetDefaultMemPool(&pool, device));
+	step("pool-first", pool_round(bytes, stream));
+	step("pool-trim", cuMemPoolTrimTo(pool, 0));
+	print_memory("pool-before");
+	pool_loop("pool-returning", bytes, rounds, stream);
+	step("pool-threshold", cuMemPoolSetAttribute(pool, POOL_RELEASE_THRESHOLD, &keep_all));
+	pool_loop("pool-keeping", bytes, rounds, stream);
+	step("pool-trim", cuMemPoolTrimTo(pool, 0));
+	print_memory("pool-after");
+	step("pool-stream-destroy", cuStreamDestroy_v2(stream));
+}
+
 static const char ptx[] = ".version 7.0\n"
 			  ".target sm_80\n"
 			  ".address_size 64\n"
@@ -442,7 +486,7 @@ static void do_step(void)
 static int usage(void)
 {
 	fprintf(stderr, "usage: cudaprobe info | alloc SIZE [COUNT] | copy | vmm [SIZE] | managed [SIZE] | host [SIZE] |\n"
-			"                 async [SIZE] | ptx [LAUNCHES] | hold SIZE SECONDS | step | all\n"
+			"                 async [SIZE] | pool [SIZE ROUNDS] | ptx [LAUNCHES] | hold SIZE SECONDS | step | all\n"
 			"SIZE: bytes, or with K, M, G (1024). CUDAPROBE_DEVICE: ordinal of the card.\n"
 			"CUDAPROBE_BLOCKING: waits sleep until an interrupt.\n");
 	return 2;
@@ -480,6 +524,8 @@ static int run(int argc, char **argv)
 		do_host(first ?: 4 * MIB);
 	else if (!strcmp(word, "async"))
 		do_async(first ?: 4 * MIB);
+	else if (!strcmp(word, "pool"))
+		do_pool(first ?: 64 * MIB, second ?: 10);
 	else if (!strcmp(word, "ptx"))
 		do_ptx(first ? (int)first : 10);
 	else if (!strcmp(word, "hold") && first)
