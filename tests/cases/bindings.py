@@ -57,7 +57,7 @@ def _ids(marks: Sequence[ast.expr]) -> Iterator[str]:
                 yield from (str(arg.value) for arg in node.args if isinstance(arg, ast.Constant))
 
 
-def tests_in(folder: Path) -> list[str]:
+def names_in(folder: Path) -> list[str]:
     """test_x.py::test_y for every test in a folder."""
     return [
         f"{path.name}::{function.name}"
