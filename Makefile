@@ -19,8 +19,12 @@ bench:
 modules:
 	tests/guest/build-modules
 
+# Some 15 minutes of CPU time, once: see tests/guest/README.md.
+debug-kernel:
+	tests/guest/run --kernel debug --modules none -- true
+
 # The cache (chroot, kernels, root image) stays: `rm -r build` takes that as well.
 clean:
 	[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name cache -exec rm -rf {} +
 
-.PHONY: demo test test-long lint bench modules clean
+.PHONY: demo test test-long lint bench modules debug-kernel clean

@@ -1,20 +1,17 @@
-"""Debian's cloud kernels, headers and image, unpacked side by side."""
+"""Debian's cloud kernels, headers and image, unpacked side by side; and one compiled for checks."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from . import apt, cache
+from . import apt, cache, debug_kernel
 from .errors import TestbedError
 
 DEFAULT = "6.1"
-# name -> what an image package's release looks like, its kbuild package
-KNOWN = {
-    "6.1": (r"6\.1\.0-(\d+)", "linux-kbuild-6.1"),
-    "6.12": (r"6\.12\.(\d+)\+deb13", "linux-kbuild-{release}"),
-}
 
 
 @dataclass(frozen=True)
@@ -52,10 +49,8 @@ class Kernel:
         return found
 
 
-def get(name: str) -> Kernel:
-    if name not in KNOWN:
-        raise TestbedError(f"unknown kernel {name}: one of {', '.join(KNOWN)}")
-    pattern, kbuild = KNOWN[name]
+def _cloud(name: str, pattern: str, kbuild: str) -> Path:
+    """By what an image package's release looks like, and its kbuild package."""
 
     def make(target: Path, log: Path) -> None:
         private = apt.PrivateApt()
@@ -78,6 +73,17 @@ def get(name: str) -> Kernel:
             folder.rename(target / "usr/lib" / folder.name)
         (target / "release").write_text(f"{release}-cloud-amd64\n")
 
-    return Kernel(
-        name, cache.entry(f"kernel-{name}", cache.digest("cloud-1", pattern, kbuild), make)
-    )
+    return cache.entry(f"kernel-{name}", cache.digest("cloud-1", pattern, kbuild), make)
+
+
+KNOWN: dict[str, Callable[[], Path]] = {
+    "6.1": partial(_cloud, "6.1", r"6\.1\.0-(\d+)", "linux-kbuild-6.1"),
+    "6.12": partial(_cloud, "6.12", r"6\.12\.(\d+)\+deb13", "linux-kbuild-{release}"),
+    "debug": debug_kernel.folder,
+}
+
+
+def get(name: str) -> Kernel:
+    if name not in KNOWN:
+        raise TestbedError(f"unknown kernel {name}: one of {', '.join(KNOWN)}")
+    return Kernel(name, KNOWN[name]())
