@@ -115,9 +115,12 @@ def test_nodes_cannot_be_taken_away_or_made() -> None:
         "echo x >/proc/driver/nvidia/params",
     )
     result = shell("\n".join(f"({attempt}) 2>/dev/null; echo $?" for attempt in attempts))
-    assert dict(zip(attempts, result.out.split(), strict=True)) == dict.fromkeys(attempts, "1") | {
-        "echo x >/proc/driver/nvidia/params": "2"
-    }
+    done_anyway = [
+        attempt
+        for attempt, status in zip(attempts, result.out.split(), strict=True)
+        if status == "0"
+    ]
+    assert done_anyway == []
 
 
 def test_nothing_of_run_stays_behind() -> None:
