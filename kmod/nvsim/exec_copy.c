@@ -148,7 +148,7 @@ static enum sim_step remap_piece(struct sim_channel *channel, u64 dst, u64 src, 
 	u32 remap = reg(channel, NVC7B5_REMAP_COMPONENTS);
 	u32 dst_bytes = element_bytes(channel, NVC7B5_LAUNCH_REMAP, true);
 	u32 src_bytes = element_bytes(channel, NVC7B5_LAUNCH_REMAP, false);
-	u8 from[BUFFER_BYTES], to[BUFFER_BYTES];
+	u8 from[BUFFER_BYTES] = {}, to[BUFFER_BYTES];
 	enum sim_step step = SIM_STEP_DONE;
 	u32 i;
 
