@@ -9,6 +9,7 @@ What is about two at once runs in a second guest. GPUSHARE_LONG=1 runs the full 
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
@@ -64,7 +65,11 @@ def _results(text: str) -> dict[str, list[tuple[str, Result]]]:
 def suite(cpus: int) -> Run:
     """The tests of one guest, which boots at the first question."""
     chosen = f"{SUITE}/{PARALLEL}" if cpus > 1 else f"{SUITE} --ignore={SUITE}/{PARALLEL}"
-    passed = [f"{name}={os.environ[name]}" for name in os.environ if name.startswith("GPUSHARE_")]
+    passed = [
+        shlex.quote(f"{name}={value}")
+        for name, value in os.environ.items()
+        if name in {"GPUSHARE_LONG", "GPUSHARE_FUZZ", "GPUSHARE_SEED"}
+    ]
     script = (
         f"env {' '.join(passed)} pytest -q --tb=short --junit-xml=/tmp/results.xml {chosen}; rc=$?;"
         f" echo '{BEGIN}'; cat /tmp/results.xml; exit $rc"

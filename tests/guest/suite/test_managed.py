@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Managed memory is charged by the length of its mappings; over the quota mmap says ENOMEM.
+"""Managed memory is charged by the 2 MiB blocks it touches; over the quota mmap says ENOMEM.
 
 That is the rule: a managed mapping that would pass the quota is refused when it is made, so nothing
 of it ever becomes resident; what is mapped may be used whole.
@@ -88,6 +88,25 @@ def test_unmapping_a_part_gives_that_part_back(make: MakeTenant) -> None:
         mapping.unmap(0, 8 * MIB)
         owner.settled(8 * MIB)
         mapping.unmap(24 * MIB, 8 * MIB)
+        owner.settled()
+
+
+def test_blocks_count_whole_and_once(make: MakeTenant) -> None:
+    """The driver moves memory to the card in blocks of 2 MiB."""
+    owner = make("c1", 64 * MIB)
+    with Uvm(owner.nodes) as uvm:
+        base = reserve(8 * MIB)
+        first = uvm.managed(PAGE, address=base)
+        assert owner.charged() == 2 * MIB
+        second = uvm.managed(PAGE, address=base + 16 * PAGE)
+        assert owner.charged() == 2 * MIB, "the same block"
+        third = uvm.managed(2 * MIB, address=base + 3 * MIB)
+        assert owner.charged() == 6 * MIB, "a mapping over two more blocks"
+        first.unmap()
+        owner.settled(6 * MIB)
+        second.unmap()
+        owner.settled(4 * MIB)
+        third.unmap()
         owner.settled()
 
 
