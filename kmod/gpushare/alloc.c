@@ -191,25 +191,44 @@ static bool reserve(struct gsh_job *job, u64 lower, u64 upper)
 	return false;
 }
 
-/* The object exists in the driver and is not ours to keep. */
-static void reject(struct gsh_job *job, u32 handle, bool registered)
+static void unreserve(struct gsh_job *job)
 {
-	struct gsh_tenant *tenant = job->file->tenant;
-	struct gsh_client *client;
-	struct gsh_obj *obj;
+	if (job->share && job->reserved_bytes)
+		gsh_share_unreserve(job->share, job->reserved_bytes);
+	job->reserved_bytes = 0;
+}
+
+/*
+ * The call has made something that must not stay: it is freed before anybody can
+ * have used it. True when it is gone. Otherwise it lives on, stays charged,
+ * and the file is taken out of use.
+ */
+static bool take_back(struct gsh_job *job, u32 handle)
+{
+	bool gone = gsh_job_undo(job, job->req.h_client, job->req.h_parent, handle);
 
 	gsh_job_set_status(job, NV_ERR_NO_MEMORY);
-	if (!gsh_job_undo(job, job->req.h_client, job->req.h_parent, handle)) {
-		/* It lives on, charged if it is in the books; nobody may use it. */
+	if (!gone)
 		WRITE_ONCE(job->file->r->dead, true);
-	} else if (registered) {
-		mutex_lock(&tenant->registry);
-		client = gsh_client_find(tenant, job->req.h_client);
-		obj = client ? gsh_obj_find(client, handle) : NULL;
-		if (obj)
-			gsh_obj_destroy(obj);
-		mutex_unlock(&tenant->registry);
+	return gone;
+}
+
+/* Room for the true size, before anything is charged. False: it does not fit, and if it
+ * could be taken back the reservation is gone as well. */
+static bool widen(struct gsh_job *job, u32 handle, u64 bytes, bool *gone)
+{
+	*gone = false;
+	if (bytes <= job->reserved_bytes)
+		return true;
+	if (gsh_share_reserve(job->share, bytes - job->reserved_bytes)) {
+		job->reserved_bytes = bytes;
+		return true;
 	}
+	*gone = take_back(job, handle);
+	if (*gone)
+		unreserve(job);
+	gsh_share_refused(job->share, bytes);
+	return false;
 }
 
 /* Registers the object with its charge; false: it could not be kept in the books. */
@@ -236,29 +255,20 @@ static bool enter_memory(struct gsh_job *job, u32 handle, struct gsh_mem *mem)
 static void settle_memory(struct gsh_job *job, u32 handle, u64 bytes)
 {
 	struct gsh_share *share = job->share;
-	struct gsh_mem *mem = gsh_mem_create(share, bytes);
-	bool within = gsh_share_settle(share, GSH_CHARGE_OBJECT, job->reserved_bytes, bytes);
+	struct gsh_mem *mem;
+	bool gone;
 
-	job->reserved_bytes = 0;
-	if (!mem || !enter_memory(job, handle, mem)) {
-		/* Freed, or left charged for good: never used for nothing. */
-		if (gsh_job_undo(job, job->req.h_client, job->req.h_parent, handle))
-			gsh_share_release(share, GSH_CHARGE_OBJECT, bytes);
-		kfree(mem);
-		gsh_job_set_status(job, NV_ERR_NO_MEMORY);
+	if (!widen(job, handle, bytes, &gone) && gone)
 		return;
-	}
-	if (!within) {
-		reject(job, handle, true);
-		gsh_share_refused(share, bytes);
-	}
-}
-
-static void unreserve(struct gsh_job *job)
-{
-	if (job->share && job->reserved_bytes)
-		gsh_share_unreserve(job->share, job->reserved_bytes);
+	mem = gsh_mem_create(share, bytes);
+	gsh_share_settle(share, GSH_CHARGE_OBJECT, job->reserved_bytes, bytes);
 	job->reserved_bytes = 0;
+	if (mem && enter_memory(job, handle, mem))
+		return;
+	/* No room in the books: freed, or left charged for good. */
+	if (take_back(job, handle))
+		gsh_share_release(share, GSH_CHARGE_OBJECT, bytes);
+	kfree(mem);
 }
 
 /* ---- what the driver takes by itself ---- */
@@ -337,7 +347,7 @@ static void settle_vidmem(struct gsh_job *job, u32 handle, const void *size)
 }
 
 /* In the registry, with what the driver took for it; NULL: no room for the books. */
-static struct gsh_obj *enter_object(struct gsh_job *job, u64 overhead, bool *within)
+static struct gsh_obj *enter_object(struct gsh_job *job, u64 overhead)
 {
 	struct gsh_tenant *tenant = job->file->tenant;
 	struct gsh_client *client;
@@ -350,8 +360,7 @@ static struct gsh_obj *enter_object(struct gsh_job *job, u64 overhead, bool *wit
 	if (obj)
 		obj->card = card_of_new(job, client);
 	if (obj && job->overhead_kind >= 0) {
-		*within = gsh_share_settle(job->share, GSH_CHARGE_OVERHEAD, job->reserved_bytes,
-					   overhead);
+		gsh_share_settle(job->share, GSH_CHARGE_OVERHEAD, job->reserved_bytes, overhead);
 		job->reserved_bytes = 0;
 		obj->overhead_bytes = overhead;
 		obj->overhead_share = job->share;
@@ -360,10 +369,16 @@ static struct gsh_obj *enter_object(struct gsh_job *job, u64 overhead, bool *wit
 	return obj;
 }
 
+/* No room in the books and no way to free it: the share pays until it is deleted. */
+static void charge_for_good(struct gsh_job *job, u64 overhead)
+{
+	if (overhead)
+		gsh_share_charge(job->share, GSH_CHARGE_OVERHEAD, overhead);
+}
+
 static void alloc_settle(struct gsh_job *job)
 {
-	bool ok = succeeded(job), within = true;
-	struct gsh_obj *obj;
+	bool ok = succeeded(job), gone = false;
 	u64 overhead = 0;
 
 	if (job->req.kind == GSH_REQ_ALLOC_VIDMEM) {
@@ -372,11 +387,10 @@ static void alloc_settle(struct gsh_job *job)
 	}
 	if (job->overhead_kind >= 0)
 		overhead = end_overhead(job, ok);
-	if (ok) {
-		obj = enter_object(job, overhead, &within);
-		if (!obj || !within)
-			reject(job, new_handle(job), obj);
-	}
+	if (ok && job->overhead_kind >= 0)
+		widen(job, new_handle(job), overhead, &gone);
+	if (ok && !gone && !enter_object(job, overhead) && !take_back(job, new_handle(job)))
+		charge_for_good(job, overhead);
 	unreserve(job);
 }
 
