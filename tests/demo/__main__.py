@@ -110,7 +110,8 @@ def views(demo: Demo) -> None:
     stage = demo.stage
     stage.heading(
         "nvidia-smi: the host sees the card, a tenant its quota",
-        "The same program at the same moment, on the host and in each tenant.",
+        "The same program at the same moment, on the host and in each tenant. (Where the terminal "
+        "is narrower than its tables, they are shown with less padding.)",
     )
     everybody = sorted(program.pid for program in demo.programs.values())
     card = demo.truth.card()
