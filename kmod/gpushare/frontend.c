@@ -283,7 +283,8 @@ static struct gsh_share *share_of(struct gsh_tenant *tenant, u32 h_client, u32 h
  * reads the caller's own structure, whose class another thread may change under
  * it. What else the driver offers here takes no card memory: the question for
  * the heap's size, system memory, windows that any process may have. A changed
- * class is found out afterwards, most of the time, and ends the file.
+ * class is found out afterwards, most of the time, and ends the file; what it can
+ * show is the card's true heap size (tests/guest/client/races.c, pin-flip).
  */
 static long pin_pages(struct gsh_file *f, struct gsh_job *job, unsigned int cmd, unsigned long arg)
 {
