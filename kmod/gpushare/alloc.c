@@ -48,18 +48,6 @@ bool gsh_job_undo(struct gsh_job *job, u32 h_client, u32 h_parent, u32 handle)
 
 /* ---- what a call points to ---- */
 
-/* Copies in what the call points to; an unreadable address gets the driver's answer. */
-static int copy_in(struct gsh_job *job, u64 user, u32 size, u32 ptr_off)
-{
-	int seg = gsh_job_seg(job, size, user, 0, ptr_off);
-
-	if (seg < 0)
-		return seg;
-	if (copy_from_user(job->segs[seg].buf, (void __user *)user, size))
-		return -EFAULT;
-	return seg;
-}
-
 static int copy_in_params(struct gsh_job *job)
 {
 	struct gsh_request *req = &job->req;
@@ -68,7 +56,8 @@ static int copy_in_params(struct gsh_job *job)
 	if (req->params_refused)
 		return -EINVAL;
 	if (req->params_ptr && req->params_bytes) {
-		err = copy_in(job, req->params_ptr, req->params_bytes, req->params_ptr_off);
+		err = gsh_job_copy_in(job, req->params_ptr, req->params_bytes, 0,
+				      req->params_ptr_off, NVABI_EMBEDDED_INOUT);
 		if (err < 0)
 			return err;
 		err = gsh_decode_alloc_params(gsh_version, req, job->segs[1].buf,
@@ -80,25 +69,11 @@ static int copy_in_params(struct gsh_job *job)
 		memset(gsh_job_top(job) + req->params_ptr_off, 0, 8);
 	}
 	if (req->rights_ptr) {
-		err = copy_in(job, req->rights_ptr, 4, req->rights_ptr_off);
+		err = gsh_job_copy_in(job, req->rights_ptr, 4, 0, req->rights_ptr_off,
+				      NVABI_EMBEDDED_IN);
 		if (err < 0)
 			return err;
-		job->segs[err].no_copy_out = true;
 	}
-	return 0;
-}
-
-/* The driver's answer to parameters that it cannot read or whose size is wrong;
- * other errors are the kernel's own. Nothing below the structure goes out. */
-static int refuse_params(struct gsh_job *job, int err)
-{
-	unsigned int i;
-
-	if (err != -EFAULT && err != -EINVAL && err != -E2BIG)
-		return err;
-	for (i = 1; i < job->nsegs; i++)
-		job->segs[i].no_copy_out = true;
-	gsh_job_set_status(job, err == -EFAULT ? NV_ERR_INVALID_ADDRESS : NV_ERR_INVALID_ARGUMENT);
 	return 0;
 }
 
@@ -137,7 +112,7 @@ int gsh_root_call(struct gsh_file *f, struct gsh_job *job)
 	int err = copy_in_params(job);
 
 	if (err)
-		return refuse_params(job, err);
+		return gsh_job_refuse_params(job, err);
 	job->as_pid = get_task_pid(current, PIDTYPE_PID);
 	job->private = get_pid(task_tgid(current));
 	job->settle = root_settle;
@@ -145,23 +120,6 @@ int gsh_root_call(struct gsh_file *f, struct gsh_job *job)
 }
 
 /* ---- where the memory goes ---- */
-
-static struct gsh_share *share_below(struct gsh_tenant *tenant, u32 h_client, u32 handle,
-				     u32 *status)
-{
-	struct gsh_client *client;
-	struct gsh_card *card = NULL;
-
-	*status = NV_ERR_INVALID_CLIENT;
-	mutex_lock(&tenant->registry);
-	client = gsh_client_find(tenant, h_client);
-	if (client) {
-		*status = NV_ERR_INVALID_OBJECT_PARENT;
-		card = gsh_obj_card(client, handle);
-	}
-	mutex_unlock(&tenant->registry);
-	return card ? gsh_tenant_share(tenant, card) : NULL;
-}
 
 /* Before the word "no": what the driver has freed along, or a process unmapped. */
 static bool make_room(struct gsh_share *share, u64 bytes)
@@ -412,15 +370,12 @@ static u32 check_clients(struct gsh_job *job)
 	struct gsh_tenant *tenant = job->file->tenant;
 	u32 named[] = { job->req.h_client_share, job->req.h_target_client,
 			job->req.h_other_client };
-	u32 status = NV_OK;
 	unsigned int i;
 
-	mutex_lock(&tenant->registry);
 	for (i = 0; i < ARRAY_SIZE(named); i++)
-		if (named[i] && !gsh_client_find(tenant, named[i]))
-			status = NV_ERR_INVALID_CLIENT;
-	mutex_unlock(&tenant->registry);
-	return status;
+		if (named[i] && !gsh_tenant_has_client(tenant, named[i]))
+			return NV_ERR_INVALID_CLIENT;
+	return NV_OK;
 }
 
 struct find_gpu {
@@ -465,7 +420,7 @@ static int prepare_vidmem(struct gsh_job *job)
 	u64 lower, upper;
 	u32 status;
 
-	job->share = share_below(job->file->tenant, job->req.h_client, job->req.h_parent, &status);
+	job->share = gsh_share_at(job->file->tenant, job->req.h_client, job->req.h_parent, &status);
 	if (!job->share)
 		return status;
 	if (!memory->valid || memory->size_off == GSH_OFF_NONE)
@@ -479,7 +434,7 @@ static int prepare_vidmem(struct gsh_job *job)
 	return NV_OK;
 }
 
-static u32 prepare_alloc(struct gsh_job *job)
+static u32 prepare_class(struct gsh_job *job)
 {
 	u32 status;
 
@@ -496,7 +451,7 @@ static u32 prepare_alloc(struct gsh_job *job)
 	job->overhead_kind = overhead_kind(job->req.class_flags);
 	if (job->overhead_kind < 0)
 		return NV_OK;
-	job->share = share_below(job->file->tenant, job->req.h_client, job->req.h_parent, &status);
+	job->share = gsh_share_at(job->file->tenant, job->req.h_client, job->req.h_parent, &status);
 	if (!job->share) {
 		job->overhead_kind = -1;
 		return status;
@@ -505,6 +460,18 @@ static u32 prepare_alloc(struct gsh_job *job)
 		return NV_OK;
 	gsh_share_refused(job->share, gsh_overhead_estimate(job->share->card, job->overhead_kind));
 	return NV_ERR_NO_MEMORY;
+}
+
+static u32 prepare_alloc(struct gsh_job *job)
+{
+	struct gsh_verdict verdict = gsh_filter_class(gsh_version, job->req.h_class);
+	u32 status = verdict.flags & GSH_VERDICT_CHECK_CLIENT ? check_clients(job) : NV_OK;
+
+	if (!status)
+		status = prepare_class(job);
+	if (!status)
+		job->settle = alloc_settle;
+	return status;
 }
 
 /* Classes that pin or map memory of the calling thread, which here is a thread of
@@ -516,10 +483,9 @@ static bool reads_the_callers_memory(u32 h_class)
 }
 
 /* 0: answer with what stands in the copy; else an errno. */
-int gsh_alloc_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
+int gsh_alloc_call(struct gsh_file *f, struct gsh_job *job)
 {
 	struct gsh_verdict verdict = gsh_filter_class(gsh_version, job->req.h_class);
-	u32 status;
 	int err;
 
 	if (reads_the_callers_memory(job->req.h_class)) {
@@ -533,21 +499,9 @@ int gsh_alloc_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
 	}
 	err = copy_in_params(job);
 	if (err)
-		return refuse_params(job, err);
-	if (down_killable(&f->tenant->memory))
-		return -EINTR;
-	status = verdict.flags & GSH_VERDICT_CHECK_CLIENT ? check_clients(job) : NV_OK;
-	if (!status)
-		status = prepare_alloc(job);
-	if (status) {
-		up(&f->tenant->memory);
-		gsh_job_set_status(job, status);
-		return 0;
-	}
-	job->settle = alloc_settle;
-	job->held = &f->tenant->memory;
-	atomic64_inc(&f->tenant->stats.forwarded);
-	return gsh_job_run(&f->tenant->fwd, job);
+		return gsh_job_refuse_params(job, err);
+	job->prepare = prepare_alloc;
+	return gsh_job_run_memory(f->tenant, job);
 }
 
 /* ---- the heap call of the older libraries ---- */
@@ -578,8 +532,7 @@ static void vidheap_settle(struct gsh_job *job)
 		break;
 	case GSH_REQ_VIDHEAP_FREE:
 		mutex_lock(&tenant->registry);
-		client = gsh_client_find(tenant, job->req.h_client);
-		obj = client ? gsh_obj_find(client, job->req.h_object) : NULL;
+		obj = gsh_obj_at(tenant, job->req.h_client, job->req.h_object);
 		if (obj)
 			gsh_obj_destroy(obj);
 		mutex_unlock(&tenant->registry);
@@ -589,31 +542,28 @@ static void vidheap_settle(struct gsh_job *job)
 	}
 }
 
-int gsh_vidheap_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
+static u32 prepare_vidheap(struct gsh_job *job)
+{
+	u32 status = NV_OK;
+
+	if (job->req.kind == GSH_REQ_VIDHEAP_ALLOC_VIDMEM)
+		status = prepare_vidmem(job);
+	if (!status)
+		job->settle = vidheap_settle;
+	return status;
+}
+
+int gsh_vidheap_call(struct gsh_file *f, struct gsh_job *job)
 {
 	struct gsh_share *share;
 	struct gsh_view view;
-	u32 status;
 	int err;
 
-	if (down_killable(&f->tenant->memory))
-		return -EINTR;
-	if (job->req.kind == GSH_REQ_VIDHEAP_ALLOC_VIDMEM) {
-		status = prepare_vidmem(job);
-		if (status) {
-			up(&f->tenant->memory);
-			gsh_job_set_status(job, status);
-			goto show;
-		}
-	}
-	job->settle = vidheap_settle;
-	job->held = &f->tenant->memory;
-	atomic64_inc(&f->tenant->stats.forwarded);
-	err = gsh_job_run(&f->tenant->fwd, job);
+	job->prepare = prepare_vidheap;
+	err = gsh_job_run_memory(f->tenant, job);
 	if (err)
 		return err;
-show:
-	share = share_below(f->tenant, job->req.h_client, job->req.h_parent, &status);
+	share = gsh_share_at(f->tenant, job->req.h_client, job->req.h_parent, NULL);
 	if (share) {
 		view = gsh_share_view(share);
 		gsh_view_vidheap(&view, gsh_job_top(job), job->segs[0].size);
@@ -646,7 +596,7 @@ static void free_settle(struct gsh_job *job)
 	mutex_unlock(&tenant->registry);
 }
 
-int gsh_free_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
+int gsh_free_call(struct gsh_file *f, struct gsh_job *job)
 {
 	job->settle = free_settle;
 	return gsh_job_run_memory(f->tenant, job);
@@ -657,15 +607,14 @@ int gsh_free_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
 static void dup_settle(struct gsh_job *job)
 {
 	struct gsh_tenant *tenant = job->file->tenant;
-	struct gsh_client *dst, *src;
+	struct gsh_client *dst;
 	struct gsh_obj *from, *obj = NULL;
 
 	if (!succeeded(job))
 		return;
 	mutex_lock(&tenant->registry);
 	dst = gsh_client_find(tenant, job->req.h_client);
-	src = gsh_client_find(tenant, job->req.h_src_client);
-	from = src ? gsh_obj_find(src, job->req.h_src_object) : NULL;
+	from = gsh_obj_at(tenant, job->req.h_src_client, job->req.h_src_object);
 	if (dst && from) {
 		struct gsh_mem *mem = from->mem;
 		struct gsh_card *card = from->card;
@@ -686,38 +635,27 @@ static void dup_settle(struct gsh_job *job)
 	}
 }
 
-static bool same_tenants_object(struct gsh_tenant *tenant, u32 h_client, u32 handle, u32 *status)
-{
-	struct gsh_client *client;
-	bool found = false;
-
-	mutex_lock(&tenant->registry);
-	client = gsh_client_find(tenant, h_client);
-	*status = client ? NV_ERR_OBJECT_NOT_FOUND : NV_ERR_INVALID_CLIENT;
-	if (client)
-		found = gsh_obj_find(client, handle);
-	mutex_unlock(&tenant->registry);
-	return found;
-}
-
 /* Between processes of one tenant, as the driver's share policy allows; never
  * across tenants. */
-int gsh_dup_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
+static u32 prepare_dup(struct gsh_job *job)
 {
-	u32 status;
+	struct gsh_tenant *tenant = job->file->tenant;
+	u32 status = NV_OK;
 
-	if (down_killable(&f->tenant->memory))
-		return -EINTR;
-	if (!same_tenants_object(f->tenant, job->req.h_src_client, job->req.h_src_object,
-				 &status)) {
-		up(&f->tenant->memory);
-		gsh_job_set_status(job, status);
-		return 0;
-	}
+	mutex_lock(&tenant->registry);
+	if (!gsh_client_find(tenant, job->req.h_src_client))
+		status = NV_ERR_INVALID_CLIENT;
+	else if (!gsh_obj_at(tenant, job->req.h_src_client, job->req.h_src_object))
+		status = NV_ERR_OBJECT_NOT_FOUND;
+	mutex_unlock(&tenant->registry);
+	return status;
+}
+
+int gsh_dup_call(struct gsh_file *f, struct gsh_job *job)
+{
+	job->prepare = prepare_dup;
 	job->settle = dup_settle;
-	job->held = &f->tenant->memory;
-	atomic64_inc(&f->tenant->stats.forwarded);
-	return gsh_job_run(&f->tenant->fwd, job);
+	return gsh_job_run_memory(f->tenant, job);
 }
 
 /* ---- a context DMA ---- */

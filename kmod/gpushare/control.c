@@ -12,18 +12,6 @@
 
 /* ---- what the parameters point to ---- */
 
-static int copy_in(struct gsh_job *job, u64 user, u32 size, u8 parent, u32 ptr_off, u8 direction)
-{
-	int seg = gsh_job_seg(job, size, user, parent, ptr_off);
-
-	if (seg < 0)
-		return seg;
-	job->segs[seg].no_copy_out = !(direction & NVABI_EMBEDDED_OUT);
-	if (size && copy_from_user(job->segs[seg].buf, (void __user *)user, size))
-		return -EFAULT;
-	return seg;
-}
-
 static int copy_in_embedded(struct gsh_job *job)
 {
 	const struct nvabi_embedded *row[NVABI_EMBEDDED_MAX];
@@ -38,7 +26,8 @@ static int copy_in_embedded(struct gsh_job *job)
 			return err;
 		if (!pointer)
 			continue;
-		err = copy_in(job, pointer, bytes, 1, row[i]->pointer_off, row[i]->direction);
+		err = gsh_job_copy_in(job, pointer, bytes, 1, row[i]->pointer_off,
+				      row[i]->direction);
 		if (err < 0)
 			return err;
 	}
@@ -57,8 +46,8 @@ static int copy_in_params(struct gsh_job *job)
 		memset(gsh_job_top(job) + req->params_ptr_off, 0, 8);
 		return 0;
 	}
-	err = copy_in(job, req->params_ptr, req->params_bytes, 0, req->params_ptr_off,
-		      NVABI_EMBEDDED_INOUT);
+	err = gsh_job_copy_in(job, req->params_ptr, req->params_bytes, 0, req->params_ptr_off,
+			      NVABI_EMBEDDED_INOUT);
 	if (err < 0)
 		return err;
 	err = gsh_decode_control_params(gsh_version, req, job->segs[1].buf, req->params_bytes);
@@ -69,14 +58,6 @@ static int copy_in_params(struct gsh_job *job)
 
 #define ALL_PROBED 0x0000ffffu /* attach and detach: every card */
 #define NO_ID      0xffffffffu
-
-static bool own_gpu(void *ctx, u32 gpu_id)
-{
-	struct gsh_tenant *tenant = ctx;
-	struct gsh_card *card = gsh_card_by_gpu_id(gpu_id);
-
-	return card && gsh_tenant_share(tenant, card);
-}
 
 /* "All" means all of the tenant's. */
 static void name_own_cards(struct gsh_tenant *tenant, u32 *ids)
@@ -102,7 +83,7 @@ static u32 check_gpu_ids(struct gsh_job *job)
 			name_own_cards(tenant, ids);
 	}
 	for (i = 0; i < n && ids[i] != NO_ID; i++)
-		if (!own_gpu(tenant, ids[i]))
+		if (!gsh_tenant_owns_gpu(tenant, ids[i]))
 			return NV_ERR_INVALID_ARGUMENT;
 	return NV_OK;
 }
@@ -112,16 +93,14 @@ static u32 check_gpu_ids(struct gsh_job *job)
 static u32 check_channels(struct gsh_job *job)
 {
 	struct gsh_tenant *tenant = job->file->tenant;
-	u32 *params = job->nsegs < 2 ? NULL : job->segs[1].buf, i, status = NV_OK;
+	u32 *params = job->nsegs < 2 ? NULL : job->segs[1].buf, i;
 
 	if (!params || job->segs[1].size < 536 || params[1] > 64)
 		return NV_ERR_INVALID_ARGUMENT;
-	mutex_lock(&tenant->registry);
 	for (i = 0; i < params[1]; i++)
-		if (!gsh_client_find(tenant, params[6 + i]))
-			status = NV_ERR_INVALID_CLIENT;
-	mutex_unlock(&tenant->registry);
-	return status;
+		if (!gsh_tenant_has_client(tenant, params[6 + i]))
+			return NV_ERR_INVALID_CLIENT;
+	return NV_OK;
 }
 
 /* ---- own processes ---- */
@@ -164,24 +143,11 @@ static u32 pid_to_kernel(void *ctx, u32 nr)
 
 /* ---- rewritten answers ---- */
 
-static struct gsh_share *share_of(struct gsh_job *job)
-{
-	struct gsh_tenant *tenant = job->file->tenant;
-	struct gsh_client *client;
-	struct gsh_card *card = NULL;
-
-	mutex_lock(&tenant->registry);
-	client = gsh_client_find(tenant, job->req.h_client);
-	if (client)
-		card = gsh_obj_card(client, job->req.h_object);
-	mutex_unlock(&tenant->registry);
-	return card ? gsh_tenant_share(tenant, card) : NULL;
-}
-
 /* Sizes of a card of which the tenant has no share are nobody's to see. */
 static int view_sizes(struct gsh_job *job, u8 view)
 {
-	struct gsh_share *share = share_of(job);
+	struct gsh_share *share =
+		gsh_share_at(job->file->tenant, job->req.h_client, job->req.h_object, NULL);
 	struct gsh_seg *params = &job->segs[1];
 	struct gsh_view sizes;
 
@@ -210,7 +176,8 @@ static int view_usage(struct gsh_job *job, const void *original)
 {
 	struct gsh_tenant *tenant = job->file->tenant;
 	struct gsh_seg *params = &job->segs[1];
-	struct gsh_share *share = share_of(job);
+	struct gsh_share *share =
+		gsh_share_at(job->file->tenant, job->req.h_client, job->req.h_object, NULL);
 	struct nv2080_pid_info *entry;
 	struct gsh_usage usage;
 	struct pid *pid;
@@ -257,9 +224,11 @@ static int view_answer(struct gsh_job *job, u8 view, const void *original)
 		return gsh_view_gpumon(gsh_version, params->buf, params->size, pid_to_reader,
 				       tenant);
 	case GSH_VIEW_PROBED_IDS:
-		return gsh_view_probed_ids(gsh_version, params->buf, params->size, own_gpu, tenant);
+		return gsh_view_probed_ids(gsh_version, params->buf, params->size,
+					   gsh_tenant_owns_gpu, tenant);
 	case GSH_VIEW_ATTACHED_IDS:
-		return gsh_view_attached_ids(params->buf, params->size, own_gpu, tenant);
+		return gsh_view_attached_ids(params->buf, params->size, gsh_tenant_owns_gpu,
+					     tenant);
 	default:
 		return 0;
 	}
@@ -286,22 +255,21 @@ static void export_settle(struct gsh_job *job)
 }
 
 /* Before the call, so that closing the exporter meanwhile loses nothing. */
-static void hold_exported(struct gsh_job *job)
+static u32 hold_exported(struct gsh_job *job)
 {
 	struct nv0000_export_to_fd *p = job->segs[1].buf;
 	struct gsh_tenant *tenant = job->file->tenant;
 	struct gsh_hold *hold = job->private;
-	struct gsh_client *client;
 	struct gsh_obj *obj;
 
 	mutex_lock(&tenant->registry);
-	client = gsh_client_find(tenant, job->req.h_client);
-	obj = client ? gsh_obj_find(client, p->object_data_rm_object_h_object) : NULL;
+	obj = gsh_obj_at(tenant, job->req.h_client, p->object_data_rm_object_h_object);
 	if (obj && obj->mem) {
 		hold->mem = obj->mem;
 		gsh_mem_get(obj->mem, false);
 	} /* else nothing that is charged */
 	mutex_unlock(&tenant->registry);
+	return NV_OK;
 }
 
 static void import_settle(struct gsh_job *job)
@@ -334,31 +302,18 @@ static void import_settle(struct gsh_job *job)
 	}
 }
 
-/* The file named by the call, with what is exported through it. */
-static struct gsh_file *named_file(struct gsh_job *job, struct file **vfile)
-{
-	struct gsh_request *req = &job->req;
-	struct gsh_file *other = gsh_file_get_fd(job->file->tenant, req->fd, vfile);
-	u64 none = ~0ull;
-
-	if (other && !gsh_job_fd(job, get_file(other->real), 1, req->fd_off, req->fd_width)) {
-		gsh_real_get(other->r);
-		job->other = other->r;
-		return other;
-	}
-	memcpy(job->segs[1].buf + req->fd_off, &none, req->fd_width);
-	return NULL;
-}
-
 static int track(struct gsh_job *job)
 {
 	struct gsh_tenant *tenant = job->file->tenant;
 	struct file *vfile = NULL;
-	u64 fd = (s64)job->req.fd;
 	struct gsh_file *other;
 	int err;
 
-	other = named_file(job, &vfile);
+	other = gsh_job_translate_fd(job, 1, &vfile);
+	if (other) {
+		gsh_real_get(other->r);
+		job->other = other->r;
+	}
 	if (other && job->req.cmd == NV0000_CTRL_OS_UNIX_EXPORT_OBJECT_TO_FD) {
 		job->private = kzalloc(sizeof(struct gsh_hold), GFP_KERNEL_ACCOUNT);
 		err = -ENOMEM;
@@ -371,7 +326,7 @@ static int track(struct gsh_job *job)
 	}
 	err = gsh_job_run_memory(tenant, job);
 	if (!err && !other)
-		memcpy(job->segs[1].buf + job->req.fd_off, &fd, job->req.fd_width);
+		gsh_job_restore_fd(job, 1);
 put:
 	if (vfile)
 		fput(vfile);
@@ -391,21 +346,10 @@ static u32 check(struct gsh_job *job, struct gsh_verdict verdict)
 
 static int forward(struct gsh_job *job, struct gsh_verdict verdict)
 {
-	atomic64_inc(&job->file->tenant->stats.forwarded);
 	if (verdict.flags & GSH_VERDICT_TRACK || job->req.fd_kind == NVABI_FD_NVIDIA_FILE)
 		return track(job);
+	atomic64_inc(&job->file->tenant->stats.forwarded);
 	return gsh_job_run(&job->file->tenant->fwd, job);
-}
-
-/* Only the status goes out: what the driver wrote is not for this reader. */
-static int withhold(struct gsh_job *job, u32 status)
-{
-	unsigned int i;
-
-	for (i = 1; i < job->nsegs; i++)
-		job->segs[i].no_copy_out = true;
-	gsh_job_set_status(job, status);
-	return 0;
 }
 
 static int forward_and_view(struct gsh_job *job, struct gsh_verdict verdict)
@@ -423,38 +367,32 @@ static int forward_and_view(struct gsh_job *job, struct gsh_verdict verdict)
 	}
 	err = forward(job, verdict);
 	if (!err && job->rc)
-		withhold(job, gsh_job_status(job));
+		gsh_job_withhold(job, gsh_job_status(job));
 	else if (!err && gsh_job_status(job) && verdict.view != GSH_VIEW_NONE)
-		withhold(job, gsh_job_status(job));
+		gsh_job_withhold(job, gsh_job_status(job));
 	else if (!err && view_answer(job, verdict.view, original))
-		withhold(job, NV_ERR_NOT_SUPPORTED);
+		gsh_job_withhold(job, NV_ERR_NOT_SUPPORTED);
 	kvfree(original);
 	return err;
 }
 
-int gsh_control_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
+int gsh_control_call(struct gsh_file *f, struct gsh_job *job)
 {
 	struct gsh_verdict verdict = gsh_filter_control(gsh_version, job->req.cmd, job->req.flags);
 	u32 status;
 	int err;
 
 	if (verdict.action == GSH_DENY) {
-		atomic64_inc(verdict.flags & GSH_VERDICT_UNKNOWN ?
-				     &f->tenant->stats.refused_unknown :
-				     &f->tenant->stats.refused_denied);
-		return withhold(job, verdict.status);
+		gsh_count_refusal(f->tenant, verdict);
+		return gsh_job_withhold(job, verdict.status);
 	}
 	if (verdict.action == GSH_ABSORB)
-		return withhold(job, NV_OK);
+		return gsh_job_withhold(job, NV_OK);
 	err = copy_in_params(job);
-	if (err == -EFAULT)
-		return withhold(job, NV_ERR_INVALID_ADDRESS);
-	if (err == -EINVAL || err == -E2BIG)
-		return withhold(job, NV_ERR_INVALID_ARGUMENT);
 	if (err)
-		return err;
+		return gsh_job_refuse_params(job, err);
 	status = check(job, verdict);
 	if (status)
-		return withhold(job, status);
+		return gsh_job_withhold(job, status);
 	return forward_and_view(job, verdict);
 }

@@ -63,6 +63,40 @@ int gsh_job_for(struct file *vfile, struct gsh_file *f, struct gsh_job *job)
 	return 0;
 }
 
+int gsh_job_copy_in(struct gsh_job *job, u64 user, u32 size, u8 parent, u32 ptr_off, u8 direction)
+{
+	int seg = gsh_job_seg(job, size, user, parent, ptr_off);
+
+	if (seg < 0)
+		return seg;
+	job->segs[seg].no_copy_out = !(direction & NVABI_EMBEDDED_OUT);
+	if (size && copy_from_user(job->segs[seg].buf, (void __user *)user, size))
+		return -EFAULT;
+	return seg;
+}
+
+/* Only the status goes out: what the driver wrote is not for this reader. */
+int gsh_job_withhold(struct gsh_job *job, u32 status)
+{
+	unsigned int i;
+
+	for (i = 1; i < job->nsegs; i++)
+		job->segs[i].no_copy_out = true;
+	gsh_job_set_status(job, status);
+	return 0;
+}
+
+/* The driver's answer to parameters that it cannot read or whose size is wrong;
+ * other errors are the kernel's own. */
+int gsh_job_refuse_params(struct gsh_job *job, int err)
+{
+	if (err == -EFAULT)
+		return gsh_job_withhold(job, NV_ERR_INVALID_ADDRESS);
+	if (err == -EINVAL || err == -E2BIG)
+		return gsh_job_withhold(job, NV_ERR_INVALID_ARGUMENT);
+	return err;
+}
+
 static int run(struct gsh_job *job)
 {
 	atomic64_inc(&job->file->tenant->stats.forwarded);
@@ -72,15 +106,21 @@ static int run(struct gsh_job *job)
 /* The semaphore is given back by whoever settles the job. */
 int gsh_job_run_memory(struct gsh_tenant *tenant, struct gsh_job *job)
 {
+	u32 status;
+
 	if (down_killable(&tenant->memory)) {
 		job->rc = -EINTR;
 		if (job->settle)
 			job->settle(job);
 		return -EINTR;
 	}
+	status = job->prepare ? job->prepare(job) : NV_OK;
+	if (status) {
+		up(&tenant->memory);
+		gsh_job_set_status(job, status);
+		return 0;
+	}
 	job->held = &tenant->memory;
-	if (job->prepare)
-		job->prepare(job);
 	return run(job);
 }
 
@@ -99,12 +139,17 @@ static int answer_status(struct gsh_job *job)
 	return put_user(status, (u32 __user *)(job->segs[0].user + job->req.status_off));
 }
 
-static int refuse(struct gsh_job *job, struct gsh_verdict verdict)
+void gsh_count_refusal(struct gsh_tenant *tenant, struct gsh_verdict verdict)
 {
-	struct gsh_stats *stats = &job->file->tenant->stats;
+	struct gsh_stats *stats = &tenant->stats;
 
 	atomic64_inc(verdict.flags & GSH_VERDICT_UNKNOWN ? &stats->refused_unknown :
 							   &stats->refused_denied);
+}
+
+static int refuse(struct gsh_job *job, struct gsh_verdict verdict)
+{
+	gsh_count_refusal(job->file->tenant, verdict);
 	if (job->req.status_off == GSH_OFF_NONE || verdict.err)
 		return verdict.err ?: -EINVAL;
 	gsh_job_set_status(job, verdict.status);
@@ -112,7 +157,7 @@ static int refuse(struct gsh_job *job, struct gsh_verdict verdict)
 }
 
 /* In the caller's context, on the caller's memory. */
-static long direct(struct gsh_file *f, unsigned int cmd, unsigned long arg)
+long gsh_forward_direct(struct gsh_file *f, unsigned int cmd, unsigned long arg)
 {
 	const struct cred *cred = gsh_file_cred(f), *old;
 	long rc;
@@ -127,30 +172,21 @@ static long direct(struct gsh_file *f, unsigned int cmd, unsigned long arg)
 	return rc;
 }
 
-/* Puts the real file behind the caller's number into the call. A number that is
- * none of the tenant's files stays -1: the driver itself refuses it. */
-static struct gsh_file *translate_fd(struct gsh_job *job, u8 seg, struct file **vfile)
+/* A number that is none of the tenant's files becomes -1: the driver itself refuses it,
+ * and never sees the caller's number among those of the forwarding threads. */
+struct gsh_file *gsh_job_translate_fd(struct gsh_job *job, u8 seg, struct file **vfile)
 {
 	struct gsh_request *req = &job->req;
-	struct gsh_file *other;
+	struct gsh_file *other = gsh_file_get_fd(job->file->tenant, req->fd, vfile);
 	u64 none = ~0ull;
 
-	*vfile = NULL;
-	other = gsh_file_get_fd(job->file->tenant, req->fd, vfile);
-	if (!other) {
-		memcpy(job->segs[seg].buf + req->fd_off, &none, req->fd_width);
-		return NULL;
-	}
-	if (gsh_job_fd(job, get_file(other->real), seg, req->fd_off, req->fd_width)) {
-		fput(*vfile);
-		*vfile = NULL;
-		return NULL;
-	}
-	return other;
+	if (other && !gsh_job_fd(job, get_file(other->real), seg, req->fd_off, req->fd_width))
+		return other;
+	memcpy(job->segs[seg].buf + req->fd_off, &none, req->fd_width);
+	return NULL;
 }
 
-/* Without a translation the caller's own number goes back to it. */
-static void restore_fd(struct gsh_job *job, u8 seg)
+void gsh_job_restore_fd(struct gsh_job *job, u8 seg)
 {
 	u64 fd = (s64)job->req.fd;
 
@@ -159,14 +195,6 @@ static void restore_fd(struct gsh_job *job, u8 seg)
 
 /* ---- calls without a room of their own ---- */
 
-static bool own_gpu(void *ctx, u32 gpu_id)
-{
-	struct gsh_tenant *tenant = ctx;
-	struct gsh_card *card = gsh_card_by_gpu_id(gpu_id);
-
-	return card && gsh_tenant_share(tenant, card);
-}
-
 static int card_info(struct gsh_job *job)
 {
 	int err = run(job);
@@ -174,7 +202,8 @@ static int card_info(struct gsh_job *job)
 	if (err)
 		return err;
 	if (!job->rc)
-		gsh_view_card_info(gsh_job_top(job), job->segs[0].size, own_gpu, job->file->tenant);
+		gsh_view_card_info(gsh_job_top(job), job->segs[0].size, gsh_tenant_owns_gpu,
+				   job->file->tenant);
 	return answer(job);
 }
 
@@ -185,7 +214,7 @@ static int attach_gpus(struct gsh_job *job)
 	int err;
 
 	for (i = 0; i < job->segs[0].size / sizeof(*ids); i++)
-		if (ids[i] && !own_gpu(job->file->tenant, ids[i]))
+		if (ids[i] && !gsh_tenant_owns_gpu(job->file->tenant, ids[i]))
 			return -EINVAL;
 	err = run(job);
 	return err ?: answer(job);
@@ -196,13 +225,13 @@ static int attach_gpus(struct gsh_job *job)
 static int register_fd(struct gsh_job *job)
 {
 	struct gsh_file *f = job->file, *ctl;
-	struct file *vfile;
+	struct file *vfile = NULL;
 	int err;
 
-	ctl = translate_fd(job, 0, &vfile);
+	ctl = gsh_job_translate_fd(job, 0, &vfile);
 	err = run(job);
 	if (!err && !ctl)
-		restore_fd(job, 0);
+		gsh_job_restore_fd(job, 0);
 	if (!err && !job->rc && ctl) {
 		mutex_lock(&f->tenant->registry);
 		if (!f->ctl) {
@@ -222,10 +251,10 @@ static int map_memory(struct gsh_job *job)
 	struct gsh_file *other;
 	int err;
 
-	other = translate_fd(job, 0, &vfile);
+	other = gsh_job_translate_fd(job, 0, &vfile);
 	err = gsh_job_run_memory(job->file->tenant, job);
 	if (!err && !other)
-		restore_fd(job, 0);
+		gsh_job_restore_fd(job, 0);
 	if (vfile)
 		fput(vfile);
 	return err ?: answer(job);
@@ -265,19 +294,6 @@ static int idle_channels(struct gsh_job *job)
 	return err ?: answer(job);
 }
 
-static struct gsh_share *share_of(struct gsh_tenant *tenant, u32 h_client, u32 handle)
-{
-	struct gsh_client *client;
-	struct gsh_card *card = NULL;
-
-	mutex_lock(&tenant->registry);
-	client = gsh_client_find(tenant, h_client);
-	if (client)
-		card = gsh_obj_card(client, handle);
-	mutex_unlock(&tenant->registry);
-	return card ? gsh_tenant_share(tenant, card) : NULL;
-}
-
 /*
  * Pinning the caller's pages needs the caller's address space, so this call
  * reads the caller's own structure, whose class another thread may change under
@@ -292,7 +308,7 @@ static long pin_pages(struct gsh_file *f, struct gsh_job *job, unsigned int cmd,
 	struct nvos02_fd now;
 	long rc;
 
-	rc = direct(f, cmd, arg);
+	rc = gsh_forward_direct(f, cmd, arg);
 	if (rc || copy_from_user(&now, (void __user *)arg, sizeof(now)))
 		return rc ?: -EFAULT;
 	if (now.h_class == job->req.h_class && now.h_root == job->req.h_client)
@@ -319,16 +335,16 @@ static long alloc_memory(struct gsh_file *f, struct gsh_job *job, unsigned int c
 	if (job->req.h_class == NV01_MEMORY_SYSTEM_OS_DESCRIPTOR)
 		return pin_pages(f, job, cmd, arg);
 	if (job->req.fd_kind == NVABI_FD_NVIDIA_FILE)
-		other = translate_fd(job, 0, &vfile);
+		other = gsh_job_translate_fd(job, 0, &vfile);
 	err = run(job);
 	if (vfile)
 		fput(vfile);
 	if (err)
 		return err;
 	if (job->req.fd_kind == NVABI_FD_NVIDIA_FILE && !other)
-		restore_fd(job, 0);
+		gsh_job_restore_fd(job, 0);
 	if (job->req.h_class == NV01_MEMORY_LOCAL_USER) {
-		share = share_of(f->tenant, job->req.h_client, job->req.h_parent);
+		share = gsh_share_at(f->tenant, job->req.h_client, job->req.h_parent, NULL);
 		if (!share) {
 			gsh_job_set_status(job, NV_ERR_INVALID_OBJECT_PARENT);
 			return answer_status(job);
@@ -341,8 +357,7 @@ static long alloc_memory(struct gsh_file *f, struct gsh_job *job, unsigned int c
 
 /* ---- one call ---- */
 
-static long dispatch(struct file *vfile, struct gsh_file *f, struct gsh_job *job, unsigned int cmd,
-		     unsigned long arg)
+static long dispatch(struct gsh_file *f, struct gsh_job *job, unsigned int cmd, unsigned long arg)
 {
 	struct gsh_verdict verdict = gsh_filter_escape(gsh_version, job->req.nr);
 
@@ -369,26 +384,26 @@ static long dispatch(struct file *vfile, struct gsh_file *f, struct gsh_job *job
 		return idle_channels(job);
 	case GSH_REQ_ALLOC:
 	case GSH_REQ_ALLOC_VIDMEM:
-		return gsh_alloc_call(vfile, f, job) ?: answer(job);
+		return gsh_alloc_call(f, job) ?: answer(job);
 	case GSH_REQ_FREE:
-		return gsh_free_call(vfile, f, job) ?: answer(job);
+		return gsh_free_call(f, job) ?: answer(job);
 	case GSH_REQ_DUP:
-		return gsh_dup_call(vfile, f, job) ?: answer(job);
+		return gsh_dup_call(f, job) ?: answer(job);
 	case GSH_REQ_CONTROL:
-		return gsh_control_call(vfile, f, job) ?: answer(job);
+		return gsh_control_call(f, job) ?: answer(job);
 	case GSH_REQ_VIDHEAP_ALLOC_VIDMEM:
 	case GSH_REQ_VIDHEAP_ALLOC_OTHER:
 	case GSH_REQ_VIDHEAP_FREE:
 	case GSH_REQ_VIDHEAP_INFO:
 	case GSH_REQ_VIDHEAP_OTHER:
-		return gsh_vidheap_call(vfile, f, job) ?: answer(job);
+		return gsh_vidheap_call(f, job) ?: answer(job);
 	case GSH_REQ_VIDHEAP_ALLOC_OS_DESC: /* would pin pages of the wrong process */
 		verdict.status = NV_ERR_NOT_SUPPORTED;
 		return refuse(job, verdict);
 	case GSH_REQ_ALLOC_MEMORY:
 		return alloc_memory(f, job, cmd, arg);
 	default:
-		return direct(f, cmd, arg);
+		return gsh_forward_direct(f, cmd, arg);
 	}
 }
 
@@ -433,7 +448,7 @@ long gsh_frontend_ioctl(struct file *vfile, struct gsh_file *f, unsigned int cmd
 	if (rc >= 0)
 		rc = gsh_decode(gsh_version, nr, node, gsh_job_top(job), size, &job->req);
 	if (rc >= 0)
-		rc = dispatch(vfile, f, job, cmd, arg);
+		rc = dispatch(f, job, cmd, arg);
 	gsh_job_put(job);
 	return rc;
 }

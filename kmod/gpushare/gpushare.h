@@ -122,7 +122,6 @@ struct gsh_fwd {
 	struct list_head jobs; /* lock */
 	struct list_head workers; /* lock */
 	unsigned int idle, total; /* lock */
-	bool stop; /* lock */
 	wait_queue_head_t wake;
 };
 
@@ -190,6 +189,7 @@ struct gsh_tenant *gsh_tenant_find(const char *name); /* gsh_tenants_lock held *
 void gsh_tenant_get(struct gsh_tenant *tenant);
 void gsh_tenant_put(struct gsh_tenant *tenant);
 struct gsh_share *gsh_tenant_share(struct gsh_tenant *tenant, const struct gsh_card *card);
+bool gsh_tenant_owns_gpu(void *tenant, u32 gpu_id); /* gsh_view_own_gpu */
 int gsh_share_set_quota(struct gsh_share *share, u64 bytes, struct netlink_ext_ack *extack);
 int gsh_tenant_bind(struct gsh_tenant *tenant, u64 cgroup_id, struct netlink_ext_ack *extack);
 void gsh_tenant_unbind(struct gsh_tenant *tenant);
@@ -223,7 +223,6 @@ struct gsh_real {
 	struct list_head exports; /* tenant->registry: gsh_hold.link */
 	struct gsh_uvm *uvm; /* uvm files */
 	struct delayed_work gone_work;
-	unsigned int gone_tries;
 };
 
 int gsh_host_init(void);
@@ -272,8 +271,9 @@ struct gsh_job {
 	struct gsh_fd fds[GSH_FDS_MAX];
 	struct file *presence; /* reference; an open file of the card */
 	/* With the tenant's memory calls held off, before the call is queued: what
-	 * it names now is what it names when the driver runs. */
-	void (*prepare)(struct gsh_job *job);
+	 * it names now is what it names when the driver runs. A status other than 0
+	 * is the answer, without the driver. One that reserves sets settle itself. */
+	u32 (*prepare)(struct gsh_job *job);
 	void (*settle)(struct gsh_job *job); /* in the worker, always, once */
 	struct semaphore *held; /* given back after settle */
 	long rc; /* written by the worker; the caller may look after gsh_job_run() gave 0 */
@@ -282,12 +282,9 @@ struct gsh_job {
 	struct gsh_request req;
 	/* what settle needs */
 	struct gsh_share *share;
-	struct gsh_client *client;
 	u64 reserved_bytes;
 	u64 free_before;
 	u64 charge_seq;
-	bool charging; /* between gsh_charging_begin and _end */
-	struct gsh_mem *mem; /* registry: reference, taken before the call */
 	struct gsh_real *other; /* reference */
 	int overhead_kind;
 	void *private; /* settle's own */
@@ -390,11 +387,15 @@ struct gsh_client *gsh_client_find(struct gsh_tenant *tenant, u32 handle);
 struct gsh_obj *gsh_obj_find(struct gsh_client *client, u32 handle);
 struct gsh_obj *gsh_obj_create(struct gsh_client *client, u32 handle, u32 parent, u32 h_class);
 void gsh_obj_destroy(struct gsh_obj *obj); /* and all below it */
+struct gsh_obj *gsh_obj_at(struct gsh_tenant *tenant, u32 h_client, u32 handle);
 struct gsh_card *gsh_obj_card(struct gsh_client *client, u32 handle);
+/* These two take the registry lock. The share on the card of an object; NULL: status,
+ * unless NULL, tells whether client or object is not the tenant's. */
+bool gsh_tenant_has_client(struct gsh_tenant *tenant, u32 h_client);
+struct gsh_share *gsh_share_at(struct gsh_tenant *tenant, u32 h_client, u32 handle, u32 *status);
 struct gsh_mem *gsh_mem_create(struct gsh_share *share, u64 bytes);
 void gsh_mem_get(struct gsh_mem *mem, bool handle);
 void gsh_mem_put(struct gsh_mem *mem, bool handle);
-int gsh_hold_add(struct list_head *list, struct gsh_mem *mem);
 void gsh_holds_drop(struct list_head *list);
 /* Drops what the driver no longer knows; returns true if anything went. */
 bool gsh_registry_audit(struct gsh_tenant *tenant);
@@ -432,13 +433,13 @@ void gsh_charging_disturb(struct gsh_card *card);
 
 long gsh_frontend_ioctl(struct file *vfile, struct gsh_file *f, unsigned int cmd,
 			unsigned long arg); /* control and GPU nodes */
-int gsh_alloc_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
+int gsh_alloc_call(struct gsh_file *f, struct gsh_job *job);
 int gsh_root_call(struct gsh_file *f, struct gsh_job *job);
 int gsh_context_dma_call(struct gsh_file *f, struct gsh_job *job);
-int gsh_vidheap_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
-int gsh_free_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
-int gsh_dup_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
-int gsh_control_call(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
+int gsh_vidheap_call(struct gsh_file *f, struct gsh_job *job);
+int gsh_free_call(struct gsh_file *f, struct gsh_job *job);
+int gsh_dup_call(struct gsh_file *f, struct gsh_job *job);
+int gsh_control_call(struct gsh_file *f, struct gsh_job *job);
 void gsh_job_set_status(struct gsh_job *job, u32 status);
 u32 gsh_job_status(struct gsh_job *job);
 int gsh_job_copy_out(struct gsh_job *job);
@@ -448,6 +449,18 @@ int gsh_job_for(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
 /* Submit on the tenant's threads with the tenant's memory calls held off. */
 int gsh_job_run_memory(struct gsh_tenant *tenant, struct gsh_job *job);
 unsigned int gsh_rm_cmd(u32 nr, u32 size);
+/* A block the call points to: its index, or -EFAULT, -E2BIG, -ENOMEM. */
+int gsh_job_copy_in(struct gsh_job *job, u64 user, u32 size, u8 parent, u32 ptr_off, u8 direction);
+int gsh_job_withhold(struct gsh_job *job, u32 status); /* 0 */
+int gsh_job_refuse_params(struct gsh_job *job, int err); /* 0, or err where it is no answer */
+void gsh_count_refusal(struct gsh_tenant *tenant, struct gsh_verdict verdict);
+/* The virtual file that the call names by number, its real file put in its place. vfile
+ * gets a reference, also where NULL is returned; it may stay NULL. */
+struct gsh_file *gsh_job_translate_fd(struct gsh_job *job, u8 seg, struct file **vfile);
+/* After a call without a translation: the caller's own number goes back to it. */
+void gsh_job_restore_fd(struct gsh_job *job, u8 seg);
+/* In the caller's context, on the caller's memory, with lessened credentials. */
+long gsh_forward_direct(struct gsh_file *f, unsigned int cmd, unsigned long arg);
 
 /* ---- managed memory (uvm.c) ---- */
 

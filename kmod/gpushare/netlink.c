@@ -466,28 +466,49 @@ static bool tenant_is_left(struct gsh_tenant *tenant)
 	return !list_entry_is_head(tenant, &gsh_tenants, link);
 }
 
-static int dump_tenants(struct sk_buff *skb, struct netlink_callback *cb)
+/* One entry of a dump; false: the message is full. */
+#define put_entry(skb, cb, cmd, put, what)                       \
+	({                                                       \
+		void *_head = entry_begin(skb, cb, cmd);         \
+		entry_end(skb, _head, !_head || put(skb, what)); \
+	})
+
+static void *entry_begin(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
+{
+	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &family,
+			   NLM_F_MULTI, cmd);
+}
+
+static bool entry_end(struct sk_buff *skb, void *head, bool full)
+{
+	if (!full)
+		genlmsg_end(skb, head);
+	else if (head)
+		genlmsg_cancel(skb, head);
+	return !full;
+}
+
+static int dump_each_tenant(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
+			    int (*put)(struct sk_buff *skb, struct gsh_tenant *tenant))
 {
 	struct gsh_tenant *tenant;
 	long index = 0;
-	void *head;
 
 	mutex_lock(&gsh_tenants_lock);
 	list_for_each_entry(tenant, &gsh_tenants, link) {
 		if (index++ < cb->args[0])
 			continue;
-		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &family,
-				   NLM_F_MULTI, GPUSHARE_CMD_TENANT_GET);
-		if (!head || put_tenant(skb, tenant)) {
-			if (head)
-				genlmsg_cancel(skb, head);
+		if (!put_entry(skb, cb, cmd, put, tenant))
 			break;
-		}
-		genlmsg_end(skb, head);
 		cb->args[0] = index;
 	}
 	mutex_unlock(&gsh_tenants_lock);
 	return dumped(skb, tenant_is_left(tenant));
+}
+
+static int dump_tenants(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump_each_tenant(skb, cb, GPUSHARE_CMD_TENANT_GET, put_tenant);
 }
 
 /* ---- info and cards ---- */
@@ -568,19 +589,10 @@ static int put_card(struct sk_buff *skb, struct gsh_card *card)
 
 static int dump_cards(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	void *head;
-
 	mutex_lock(&gsh_tenants_lock);
-	for (; cb->args[0] < gsh_cards_count(); cb->args[0]++) {
-		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &family,
-				   NLM_F_MULTI, GPUSHARE_CMD_CARD_GET);
-		if (!head || put_card(skb, gsh_card_at(cb->args[0]))) {
-			if (head)
-				genlmsg_cancel(skb, head);
+	for (; cb->args[0] < gsh_cards_count(); cb->args[0]++)
+		if (!put_entry(skb, cb, GPUSHARE_CMD_CARD_GET, put_card, gsh_card_at(cb->args[0])))
 			break;
-		}
-		genlmsg_end(skb, head);
-	}
 	mutex_unlock(&gsh_tenants_lock);
 	return dumped(skb, cb->args[0] < gsh_cards_count());
 }
@@ -633,21 +645,14 @@ static bool dump_files(struct sk_buff *skb, struct netlink_callback *cb, struct 
 {
 	struct gsh_file *f;
 	bool room = true;
-	void *head;
 
 	mutex_lock(&tenant->registry);
 	list_for_each_entry(f, &tenant->files, link) {
 		if (!f->r || (*index)++ < cb->args[0])
 			continue;
-		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &family,
-				   NLM_F_MULTI, GPUSHARE_CMD_CLIENT_GET);
-		if (!head || put_file(skb, f)) {
-			if (head)
-				genlmsg_cancel(skb, head);
-			room = false;
+		room = put_entry(skb, cb, GPUSHARE_CMD_CLIENT_GET, put_file, f);
+		if (!room)
 			break;
-		}
-		genlmsg_end(skb, head);
 		cb->args[0] = *index;
 	}
 	mutex_unlock(&tenant->registry);
@@ -715,26 +720,7 @@ static int put_stats(struct sk_buff *skb, struct gsh_tenant *tenant)
 
 static int dump_stats(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct gsh_tenant *tenant;
-	long index = 0;
-	void *head;
-
-	mutex_lock(&gsh_tenants_lock);
-	list_for_each_entry(tenant, &gsh_tenants, link) {
-		if (index++ < cb->args[0])
-			continue;
-		head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &family,
-				   NLM_F_MULTI, GPUSHARE_CMD_STATS_GET);
-		if (!head || put_stats(skb, tenant)) {
-			if (head)
-				genlmsg_cancel(skb, head);
-			break;
-		}
-		genlmsg_end(skb, head);
-		cb->args[0] = index;
-	}
-	mutex_unlock(&gsh_tenants_lock);
-	return dumped(skb, tenant_is_left(tenant));
+	return dump_each_tenant(skb, cb, GPUSHARE_CMD_STATS_GET, put_stats);
 }
 
 /* ---- events ---- */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a tenant has in the driver: clients, their objects, and the memory that
- * handles, external mappings and exports keep alive. Every function here is
- * called with tenant->registry held.
+ * handles, external mappings and exports keep alive. Functions here are called with
+ * tenant->registry held, but for the few that are marked.
  *
  * It follows the driver, never leads it: an object enters once the driver has
  * answered success to a call whose arguments were ours, and leaves once the
@@ -55,18 +55,6 @@ void gsh_mem_put(struct gsh_mem *mem, bool handle)
 	}
 	gsh_share_release(mem->share, mem->kind, mem->bytes);
 	kfree(mem);
-}
-
-int gsh_hold_add(struct list_head *list, struct gsh_mem *mem)
-{
-	struct gsh_hold *hold = kmalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
-
-	if (!hold)
-		return -ENOMEM;
-	gsh_mem_get(mem, false);
-	hold->mem = mem;
-	list_add(&hold->link, list);
-	return 0;
 }
 
 void gsh_holds_drop(struct list_head *list)
@@ -171,6 +159,40 @@ struct gsh_card *gsh_obj_card(struct gsh_client *client, u32 handle)
 		handle = obj->parent;
 	}
 	return NULL;
+}
+
+struct gsh_obj *gsh_obj_at(struct gsh_tenant *tenant, u32 h_client, u32 handle)
+{
+	struct gsh_client *client = gsh_client_find(tenant, h_client);
+
+	return client ? gsh_obj_find(client, handle) : NULL;
+}
+
+/* ---- questions from outside: these take the registry lock themselves ---- */
+
+bool gsh_tenant_has_client(struct gsh_tenant *tenant, u32 h_client)
+{
+	bool has;
+
+	mutex_lock(&tenant->registry);
+	has = gsh_client_find(tenant, h_client);
+	mutex_unlock(&tenant->registry);
+	return has;
+}
+
+struct gsh_share *gsh_share_at(struct gsh_tenant *tenant, u32 h_client, u32 handle, u32 *status)
+{
+	struct gsh_client *client;
+	struct gsh_card *card = NULL;
+
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, h_client);
+	if (client)
+		card = gsh_obj_card(client, handle);
+	mutex_unlock(&tenant->registry);
+	if (status)
+		*status = client ? NV_ERR_INVALID_OBJECT_PARENT : NV_ERR_INVALID_CLIENT;
+	return card ? gsh_tenant_share(tenant, card) : NULL;
 }
 
 /* ---- clients ---- */

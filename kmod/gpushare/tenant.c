@@ -86,6 +86,13 @@ struct gsh_share *gsh_tenant_share(struct gsh_tenant *tenant, const struct gsh_c
 	return NULL;
 }
 
+bool gsh_tenant_owns_gpu(void *tenant, u32 gpu_id)
+{
+	struct gsh_card *card = gsh_card_by_gpu_id(gpu_id);
+
+	return card && gsh_tenant_share(tenant, card);
+}
+
 /* ---- admission ---- */
 
 static int grant(struct gsh_card *card, u64 from, u64 to, struct netlink_ext_ack *extack)

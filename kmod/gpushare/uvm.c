@@ -529,25 +529,24 @@ static bool succeeded(struct gsh_job *job, const struct gsh_uvm_request *req)
 }
 
 /* Before the call: closing the client meanwhile must not lose the memory. */
-static void hold_mapped(struct gsh_job *job)
+static u32 hold_mapped(struct gsh_job *job)
 {
 	struct gsh_tenant *tenant = job->file->tenant;
 	struct uvm_job *u = job->private;
-	struct gsh_client *client;
 	struct gsh_obj *obj;
 
 	mutex_lock(&tenant->registry);
-	client = gsh_client_find(tenant, u->req.h_client);
-	obj = client ? gsh_obj_find(client, u->req.h_object) : NULL;
+	obj = gsh_obj_at(tenant, u->req.h_client, u->req.h_object);
 	if (obj && obj->mem) { /* else system memory, or nothing */
 		u->mem = obj->mem;
 		gsh_mem_get(u->mem, false);
 	}
 	mutex_unlock(&tenant->registry);
+	return NV_OK;
 }
 
 /* Before the driver frees a pool: what is mapped there from now on is managed memory. */
-static void hide_pool(struct gsh_job *job)
+static u32 hide_pool(struct gsh_job *job)
 {
 	struct gsh_uvm *uvm = job->file->r->uvm;
 	struct uvm_job *u = job->private;
@@ -561,6 +560,7 @@ static void hide_pool(struct gsh_job *job)
 			break;
 		}
 	spin_unlock(&uvm->lock);
+	return NV_OK;
 }
 
 static void show_pool(struct gsh_uvm *uvm, struct uvm_job *u)
@@ -654,8 +654,6 @@ static void uvm_settle(struct gsh_job *job)
 /* The client that a call names must be the tenant's: UVM acts with the kernel's rights. */
 static u32 check(struct gsh_tenant *tenant, const struct gsh_uvm_request *req)
 {
-	bool found;
-
 	switch (req->kind) {
 	case GSH_UVM_REGISTER_GPU:
 		if (!req->h_client) /* needed for partitions only */
@@ -664,10 +662,7 @@ static u32 check(struct gsh_tenant *tenant, const struct gsh_uvm_request *req)
 	case GSH_UVM_MAP_EXTERNAL:
 	case GSH_UVM_REGISTER_GPU_VASPACE:
 	case GSH_UVM_REGISTER_CHANNEL:
-		mutex_lock(&tenant->registry);
-		found = gsh_client_find(tenant, req->h_client);
-		mutex_unlock(&tenant->registry);
-		return found ? NV_OK : NV_ERR_INVALID_CLIENT;
+		return gsh_tenant_has_client(tenant, req->h_client) ? NV_OK : NV_ERR_INVALID_CLIENT;
 	default:
 		return NV_OK;
 	}
@@ -749,21 +744,6 @@ static long on_copy(struct gsh_file *f, struct gsh_job *job, struct gsh_uvm_requ
 }
 
 /* ---- calls in the caller's context ---- */
-
-static long direct(struct gsh_file *f, unsigned int cmd, unsigned long arg)
-{
-	const struct cred *cred = gsh_file_cred(f), *old;
-	long rc;
-
-	if (!cred)
-		return -ENOMEM;
-	atomic64_inc(&f->tenant->stats.forwarded);
-	old = override_creds(cred);
-	rc = f->real->f_op->unlocked_ioctl(f->real, cmd, arg);
-	revert_creds(old);
-	put_cred(cred);
-	return rc;
-}
 
 /*
  * MM_INITIALIZE compares the named file's operations with UVM's own, and the
@@ -922,7 +902,7 @@ static int pageable_access(struct file *vfile, struct gsh_file *f, bool *yes)
 static long initialize(struct file *vfile, struct gsh_file *f, unsigned int cmd, unsigned long arg)
 {
 	bool pageable = false;
-	long rc = direct(f, cmd, arg);
+	long rc = gsh_forward_direct(f, cmd, arg);
 
 	if (rc)
 		return rc;
@@ -988,7 +968,7 @@ static long decoded(struct file *vfile, struct gsh_file *f, struct gsh_job *job,
 	if (req.kind == GSH_UVM_MM_INITIALIZE)
 		return mm_initialize(vfile, f, arg);
 	if (!wants_copy(req.kind))
-		return direct(f, cmd, arg);
+		return gsh_forward_direct(f, cmd, arg);
 	return on_copy(f, job, &req);
 }
 
