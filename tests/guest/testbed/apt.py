@@ -17,8 +17,8 @@ from .errors import TestbedError
 
 TOOLS_SUITE = "trixie"
 SUITES = {
-    "trixie": "main",
-    "trixie-security": "main",
+    "trixie": "main contrib non-free",
+    "trixie-security": "main contrib non-free",
     "bookworm": "main contrib non-free",
     "bookworm-security": "main contrib non-free",
 }
@@ -81,10 +81,11 @@ def transport_settings() -> list[str]:
 
 
 class PrivateApt:
-    """Looks up and downloads packages; installs nothing."""
+    """Looks up and downloads packages; installs nothing. Other suites have lists of their own."""
 
-    def __init__(self) -> None:
-        self._root = paths.cache() / "apt"
+    def __init__(self, suites: Sequence[str] = USUAL) -> None:
+        self._suites = suites
+        self._root = paths.cache() / ("apt" if suites == USUAL else f"apt-{suites[0]}")
         lists, archives = self._root / "lists", self._root / "archives"
         for folder in (lists / "partial", archives / "partial"):
             folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +109,7 @@ class PrivateApt:
 
     def refresh(self, log: Path, *, force: bool = False) -> None:
         with cache.locked(self._root / "lock"):
-            wanted = "\n".join(sources(list(SUITES))) + "\n"
+            wanted = "\n".join(sources(self._suites)) + "\n"
             fresh = (
                 not force
                 and self._stamp.exists()
