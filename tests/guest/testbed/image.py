@@ -18,6 +18,8 @@ SITE = Path("usr/local/lib") / f"python{PYTHON}" / "dist-packages"
 SIZE_MIB = 1536
 # Of the project's test tools, those that run inside a guest.
 TEST_TOOLS = ("hypothesis", "pytest", "pytest-asyncio", "PyYAML")
+# Programs that are looked at, as NVIDIA's are: one that makes the driver's calls itself.
+CLIENTS = ("tinygrad==0.14.0",)
 
 
 def requirements() -> list[str]:
@@ -38,13 +40,14 @@ def get() -> Path:
     folder = cache.entry(
         "root",
         cache.digest(
-            "1",
+            "2",
             apt.TOOLS_SUITE,
-            nvidia.VERSION,
+            *nvidia.VERSIONS,
             str(SIZE_MIB),
             *nvidia.PACKAGES,
             *PACKAGES,
             *wanted,
+            *CLIENTS,
         ),
         _make,
     )
@@ -103,7 +106,10 @@ def _install_python(root: Path, target: Path, log: Path) -> None:
         *platforms,
     ]
     host.logged(
-        [venv / "bin/pip", "install", "-q", *options, f"--target={root / SITE}", *requirements()],
+        [
+            *(venv / "bin/pip", "install", "-q", *options, f"--target={root / SITE}"),
+            *(*requirements(), *CLIENTS),
+        ],
         log,
     )
     for script in (root / SITE / "bin").iterdir():
