@@ -43,7 +43,7 @@ int gsh_node_path(const struct gsh_vnode *node, char *buf, size_t size)
 }
 
 /* Owner and mode of the node that devtmpfs makes; udev rules may only narrow it. */
-static char *node_devnode(gsh_const_device *dev, umode_t *mode, kuid_t *uid, kgid_t *gid)
+static char *node_devnode(compat_const_device *dev, umode_t *mode, kuid_t *uid, kgid_t *gid)
 {
 	const struct gsh_vnode *node = dev_get_drvdata((struct device *)dev);
 
@@ -149,7 +149,7 @@ int gsh_cdev_init(void)
 
 	if (err)
 		return err;
-	class = gsh_class_create("gpushare");
+	class = compat_class_create("gpushare");
 	if (IS_ERR(class)) {
 		err = PTR_ERR(class);
 		goto region;

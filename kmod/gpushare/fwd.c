@@ -376,7 +376,7 @@ static const struct vm_operations_struct bounce_vm_ops = { .fault = bounce_fault
 
 static int bounce_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	gsh_vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
+	compat_vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP | VM_DONTCOPY);
 	vma->vm_private_data = file->private_data;
 	vma->vm_ops = &bounce_vm_ops;
 	return 0;

@@ -681,7 +681,7 @@ static struct gsh_tenant *nth_tenant(long n, const char *only)
 static int dump_clients(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct genl_dumpit_info *info = genl_dumpit_info(cb);
-	const char *only = string_of(gsh_dumpit_attrs(info)[GPUSHARE_A_CLIENT_TENANT]);
+	const char *only = string_of(compat_dumpit_attrs(info)[GPUSHARE_A_CLIENT_TENANT]);
 	struct gsh_tenant *tenant;
 	bool room = true;
 
@@ -785,7 +785,7 @@ static int start_dump(struct netlink_callback *cb)
 	return gsh_current_is_bound() ? -EPERM : 0;
 }
 
-static int refuse_tenants(gsh_genl_ops_arg *ops, struct sk_buff *skb, struct genl_info *info)
+static int refuse_tenants(compat_genl_ops_arg *ops, struct sk_buff *skb, struct genl_info *info)
 {
 	if (!gsh_current_is_bound())
 		return 0;

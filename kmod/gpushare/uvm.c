@@ -250,11 +250,11 @@ static void recount_dead(struct mapped_mm *m)
  * nothing here waits for a lock that a tenant may sit on. */
 static bool recount_once(struct mapped_mm *m)
 {
-	bool counted = gsh_mmap_trylock(m->mm);
+	bool counted = compat_mmap_trylock(m->mm);
 
 	if (counted) {
 		recount_locked(m);
-		gsh_mmap_unlock(m->mm);
+		compat_mmap_unlock(m->mm);
 	}
 	return counted;
 }

@@ -6,7 +6,7 @@
  * number is -EINVAL.
  */
 
-#include "nvsim/compat.h"
+#include "compat.h"
 #include "nvsim/internal.h"
 
 #define ON_CTL  1

@@ -8,7 +8,7 @@
 #include <linux/file.h>
 #include <linux/slab.h>
 
-#include "nvsim/compat.h"
+#include "compat.h"
 #include "nvsim/internal.h"
 
 #define OBJECT_TYPE_RM 1

@@ -9,7 +9,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "nvsim/compat.h"
+#include "compat.h"
 #include "nvsim/internal.h"
 
 /* ---- RM_MAP_MEMORY ---- */
@@ -306,11 +306,11 @@ int sim_file_mmap(struct file *filp, struct vm_area_struct *vma)
 		return err;
 	/* Card memory is behind a bus: no page of it can be pinned through the mapping. */
 	if (file->card)
-		sim_vma_set_flags(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND);
+		compat_vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND);
 	else
-		sim_vma_set_flags(vma, VM_DONTEXPAND | VM_DONTDUMP);
+		compat_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
 	if (!file->context.writable) {
-		sim_vma_clear_flags(vma, VM_WRITE | VM_MAYWRITE);
+		compat_vm_flags_clear(vma, VM_WRITE | VM_MAYWRITE);
 		vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
 	}
 	vma->vm_ops = &mapping_ops;

@@ -8,7 +8,7 @@
 #include <linux/device.h>
 #include <linux/module.h>
 
-#include "nvsim/compat.h"
+#include "compat.h"
 #include "nvsim/internal.h"
 
 struct class *sim_device_class;
@@ -16,7 +16,7 @@ struct class *sim_device_class;
 static struct cdev frontend;
 static unsigned int made; /* nodes of cards */
 
-static char *node_name(SIM_DEVNODE_DEVICE *device, umode_t *mode)
+static char *node_name(compat_const_device *device, umode_t *mode)
 {
 	if (mode)
 		*mode = 0666;
@@ -65,7 +65,7 @@ int sim_nodes_init(void)
 	err = cdev_add(&frontend, MKDEV(NV_MAJOR, 0), 256);
 	if (err)
 		goto region;
-	sim_device_class = sim_class_create("nvidia");
+	sim_device_class = compat_class_create("nvidia");
 	if (IS_ERR(sim_device_class)) {
 		err = PTR_ERR(sim_device_class);
 		goto cdev;

@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "nvsim/compat.h"
+#include "compat.h"
 #include "nvsim/uvm.h"
 
 enum { MM_NONE, MM_ALIVE, MM_RELEASED };

@@ -4,7 +4,7 @@
  * A mapping of RM memory keeps that memory, whatever becomes of its handle.
  */
 
-#include "nvsim/compat.h"
+#include "compat.h"
 #include "nvsim/uvm.h"
 
 struct attributes { /* UvmGpuMappingAttributes: uvm_types.h */

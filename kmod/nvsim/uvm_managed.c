@@ -3,7 +3,7 @@
 
 #include <linux/mm.h>
 
-#include "nvsim/compat.h"
+#include "compat.h"
 #include "nvsim/uvm.h"
 
 /* No simulated card reaches memory that was not allocated for it. */

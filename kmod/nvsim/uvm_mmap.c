@@ -9,7 +9,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "nvsim/compat.h"
+#include "compat.h"
 #include "nvsim/uvm.h"
 
 struct identity { /* so that open() of a copy finds what it was copied from */
@@ -219,7 +219,7 @@ int uvm_mmap(struct file *filp, struct vm_area_struct *vma)
 		return -EOPNOTSUPP;
 	if (vma->vm_start != vma->vm_pgoff << PAGE_SHIFT || (vma->vm_flags & need) != need)
 		return -EINVAL;
-	sim_vma_set_flags(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTCOPY);
+	compat_vm_flags_set(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTCOPY);
 	down_write(&space->ranges_lock);
 	err = map_range(space, vma);
 	up_write(&space->ranges_lock);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* RM_VID_HEAP_CONTROL and RM_ALLOC_MEMORY: the older ways to memory objects. */
 
-#include "nvsim/compat.h"
+#include "compat.h"
 #include "nvsim/internal.h"
 
 /* NVOS32 is a union of many layouts: fields by offset, see nvabi/numbers.h. */

@@ -32,7 +32,7 @@ class Built:
 
 def sources(module: str) -> dict[str, bytes]:
     """Path below kmod -> content, for one module."""
-    found = {name: (SOURCE / name).read_bytes() for name in ("Kbuild", "Makefile")}
+    found = {name: (SOURCE / name).read_bytes() for name in ("Kbuild", "Makefile", "compat.h")}
     for folder in (*FOLDERS[module], *SHARED):
         for path in sorted((SOURCE / folder).rglob("*")):
             # Editors and other writers may move files under us: what is gone isn't ours.
