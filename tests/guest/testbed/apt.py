@@ -21,7 +21,12 @@ SUITES = {
     "trixie-security": "main contrib non-free",
     "bookworm": "main contrib non-free",
     "bookworm-security": "main contrib non-free",
+    # kernels only
+    "trixie-backports": "main",
+    "bullseye": "main",
+    "bullseye-security": "main",
 }
+USUAL = ("trixie", "trixie-security", "bookworm", "bookworm-security")
 LISTS_LIVE_S = 86400
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 DEBIAN = re.compile(

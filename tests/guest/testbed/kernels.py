@@ -25,7 +25,8 @@ class Kernel:
 
     @property
     def image(self) -> Path:
-        return self.folder / "boot" / f"vmlinuz-{self.release}"
+        boot = self.folder / "boot" / f"vmlinuz-{self.release}"
+        return boot if boot.exists() else self.modules / "vmlinuz"
 
     @property
     def headers(self) -> Path:
@@ -49,36 +50,75 @@ class Kernel:
         return found
 
 
-def _cloud(name: str, pattern: str, kbuild: str) -> Path:
-    """By what an image package's release looks like, and its kbuild package."""
+@dataclass(frozen=True)
+class Wanted:
+    """A kernel of Debian's: the newest whose release matches."""
 
+    release: str
+    suites: tuple[str, ...] = apt.USUAL
+    flavour: str = "cloud-amd64"
+
+
+def _version(release: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", release)))
+
+
+def _packages(wanted: Wanted, names: set[str]) -> tuple[str, list[str]]:
+    """The release found, and the packages of its image and headers."""
+    shape = re.compile(rf"linux-headers-({wanted.release})-{wanted.flavour}$")
+    found = [hit[1] for hit in map(shape.match, names) if hit]
+    if not found:
+        raise TestbedError(f"no kernel {wanted.release} in the package archive")
+    release = max(found, key=_version)
+    full = f"{release}-{wanted.flavour}"
+    base = ".".join(release.split(".")[:2])
+    variants = {
+        "image": [
+            [f"linux-binary-{full}", f"linux-modules-{full}"],  # 7.x: apart
+            [f"linux-image-{full}"],
+            [f"linux-image-{full}-unsigned"],  # before it has been signed
+        ],
+        "common": [[f"linux-headers-{release}-common-rt"], [f"linux-headers-{release}-common"]],
+        "kbuild": [[f"linux-kbuild-{release}"], [f"linux-kbuild-{base}"]],
+    }
+    if not wanted.flavour.startswith("rt"):
+        del variants["common"][0]
+    packages = [f"linux-headers-{full}"]
+    for what, choices in variants.items():
+        choice = next((one for one in choices if names.issuperset(one)), None)
+        if choice is None:
+            raise TestbedError(f"no {what} of kernel {full} in the package archive")
+        packages += choice
+    return full, packages
+
+
+def _debian(name: str, wanted: Wanted) -> Path:
     def make(target: Path, log: Path) -> None:
-        private = apt.PrivateApt()
+        private = apt.PrivateApt(wanted.suites)
         private.refresh(log)
-        shape = re.compile(rf"linux-image-(?P<release>{pattern})-cloud-amd64-unsigned$")
-        found = [hit for hit in map(shape.match, private.names("linux-image-")) if hit]
-        if not found:
-            raise TestbedError(f"no cloud kernel {name} in the package archive")
-        release = max(found, key=lambda hit: int(hit[2]))["release"]
-        headers = f"linux-headers-{release}"
-        packages = [
-            f"linux-image-{release}-cloud-amd64-unsigned",
-            f"{headers}-cloud-amd64",
-            f"{headers}-common",
-        ]
-        private.unpack([*packages, kbuild.format(release=release)], target, log)
+        release, packages = _packages(wanted, set(private.names("linux-")))
+        private.unpack(packages, target, log)
         if (target / "lib").is_dir() and not (target / "usr/lib").exists():
             (target / "usr/lib").mkdir()
         for folder in (target / "lib").glob("linux-kbuild-*"):
             folder.rename(target / "usr/lib" / folder.name)
-        (target / "release").write_text(f"{release}-cloud-amd64\n")
+        (target / "release").write_text(f"{release}\n")
 
-    return cache.entry(f"kernel-{name}", cache.digest("cloud-1", pattern, kbuild), make)
+    key = cache.digest("debian-1", wanted.release, *wanted.suites, wanted.flavour)
+    return cache.entry(f"kernel-{name}", key, make)
 
 
+DEBIAN = {
+    "5.10": Wanted(r"5\.10\.0-\d+", ("bullseye", "bullseye-security")),
+    "6.1": Wanted(r"6\.1\.0-\d+"),
+    "6.12": Wanted(r"6\.12\.\d+\+deb13"),
+    # the newest that is built with the chroot's own compiler
+    "newest": Wanted(r"\d+\.\d+\.\d+\+deb13", ("trixie-backports",)),
+    "6.1-rt": Wanted(r"6\.1\.0-\d+", flavour="rt-amd64"),
+    "6.12-rt": Wanted(r"6\.12\.\d+\+deb13", flavour="rt-amd64"),
+}
 KNOWN: dict[str, Callable[[], Path]] = {
-    "6.1": partial(_cloud, "6.1", r"6\.1\.0-(\d+)", "linux-kbuild-6.1"),
-    "6.12": partial(_cloud, "6.12", r"6\.12\.(\d+)\+deb13", "linux-kbuild-{release}"),
+    **{name: partial(_debian, name, wanted) for name, wanted in DEBIAN.items()},
     "debug": debug_kernel.folder,
 }
 
