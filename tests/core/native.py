@@ -12,7 +12,9 @@ from pathlib import Path
 from tests.core import headers
 
 HERE = Path(__file__).resolve().parent
-SOURCES = [*sorted((headers.KMOD / "core").glob("*.c")), HERE / "shim.c", HERE / "soak.c"]
+SOURCES = [*sorted((headers.KMOD / "core").glob("*.c")), HERE / "shim.c"]
+# Shared with the tests that run in a kernel.
+SOURCES += [headers.KMOD / "kunit/books_soak.c"]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-Wmissing-prototypes"]
 UNDEFINED = "-fsanitize=undefined,bounds,signed-integer-overflow,shift,alignment"
 
@@ -30,7 +32,7 @@ def build(folder: Path, compiler: str) -> Path:
         sanitizers.append("-fsanitize=address")
     subprocess.run(
         [compiler, "-std=gnu11", "-O1", "-g", "-fPIC", "-shared", *WARNINGS]
-        # shim and soak have no header: nothing but this file calls them
+        # shim has no header: nothing but this file calls it
         + ["-Wno-missing-prototypes", *sanitizers, f"-I{headers.KMOD}", f"-I{folder}"]
         + [str(path) for path in SOURCES]
         + ["-o", str(out)],
@@ -117,7 +119,7 @@ SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
     "shim_filter_class": (None, [PTR, U32, PTR]),
     "shim_filter_control": (None, [PTR, U32, U32, PTR]),
     "shim_filter_uvm": (None, [PTR, U32, PTR]),
-    "soak": (U64, [U64, U64]),
+    "gsh_books_soak": (U64, [U64, U64]),
     "gsh_account_init": (None, [PTR, U64]),
     "gsh_account_reserve": (ctypes.c_int, [PTR, U64]),
     "gsh_account_fits": (ctypes.c_bool, [PTR, U64]),

@@ -105,7 +105,7 @@ def test_releasing_twice_is_a_fault_and_takes_nothing_from_others(core: Core) ->
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_million_random_operations_agree_with_a_model(core: Core, seed: int) -> None:
     operations = 1_000_000 if not ADDRESS or os.environ.get("GPUSHARE_LONG") == "1" else 100_000
-    assert core.call("soak", seed, operations) == operations
+    assert core.call("gsh_books_soak", seed, operations) == operations
 
 
 def test_moving_keeps_the_sum(core: Core) -> None:

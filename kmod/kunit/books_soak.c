@@ -1,9 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0
 /*
  * Random allocate, free, duplicate, close and quota changes against a model that knows objects
  * and handles only. The books must agree with the sum over live objects after every operation.
+ * Also built for user space: tests/core/native.py.
  */
 #include "core/books.h"
+#include "kunit/books_soak.h"
 
 #define CLIENTS 8
 #define HANDLES 512
@@ -213,8 +215,7 @@ static bool step(struct model *m, struct gsh_account *account)
 	}
 }
 
-/* Number of the first operation after which books and model differ; operations: none. */
-u64 soak(u64 seed, u64 operations)
+u64 gsh_books_soak(u64 seed, u64 operations)
 {
 	static struct model m;
 	struct gsh_account account;
