@@ -26,6 +26,9 @@ DEBUG_KERNEL KASAN KASAN_GENERIC KASAN_OUTLINE KASAN_VMALLOC KASAN_STACK PROVE_L
 DEBUG_ATOMIC_SLEEP DEBUG_PREEMPT DEBUG_LIST DEBUG_VM DEBUG_SG DEBUG_NOTIFIERS SCHED_STACK_END_CHECK
 FORTIFY_SOURCE HARDENED_USERCOPY SLUB_DEBUG DETECT_HUNG_TASK SOFTLOCKUP_DETECTOR DEBUG_BUGVERBOSE
 FRAME_POINTER UNWINDER_FRAME_POINTER KALLSYMS KALLSYMS_ALL SYMBOLIC_ERRNAME DEBUG_INFO_NONE
+DEBUG_CREDENTIALS DEBUG_KMEMLEAK KUNIT KUNIT_DEBUGFS
+FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAULT_INJECTION_STACKTRACE_FILTER
+FAILSLAB FAIL_PAGE_ALLOC FAULT_INJECTION_USERCOPY
 """
 # What the guest needs, all of it built in. tinyconfig has none of this.
 NEEDS = """
@@ -49,6 +52,7 @@ PROC_FS PROC_SYSCTL PROC_PAGE_MONITOR SYSFS DEBUG_FS DEBUG_FS_ALLOW_ALL
 NAMESPACES UTS_NS IPC_NS USER_NS PID_NS NET_NS TIME_NS
 CGROUPS MEMCG CGROUP_PIDS CGROUP_SCHED FAIR_GROUP_SCHED CGROUP_FREEZER CGROUP_DEVICE CPUSETS
 BPF_SYSCALL CGROUP_BPF
+FTRACE ENABLE_DEFAULT_TRACERS KPROBES KPROBE_EVENTS UPROBE_EVENTS
 NET UNIX UNIX_DIAG INET NETLINK_DIAG
 """
 # Nothing else selects the MMU notifiers; built as a module, loaded by nobody.
@@ -64,12 +68,17 @@ VALUES = {
     "LOCALVERSION": f'"{LOCAL}"',
     "BOOTPARAM_HUNG_TASK_PANIC": "n",
     "RCU_CPU_STALL_TIMEOUT": "60",
+    "LOCKDEP_BITS": "16",
+    "LOCKDEP_CHAINS_BITS": "17",
+    # Allocations before kmemleak's own cache stands; with too few it switches itself off.
+    "DEBUG_KMEMLEAK_MEM_POOL_SIZE": "40000",
 }
 # Cost boot or compile time and find nothing here; SLOB, KERNEL_XZ and FOR_SIZE are tinyconfig's.
+# kmemleak scans when it is told to.
 WITHOUT = """
-LEGACY_PTYS VT DEBUG_OBJECTS DEBUG_KMEMLEAK UBSAN KASAN_INLINE SLOB KERNEL_XZ CC_OPTIMIZE_FOR_SIZE
+LEGACY_PTYS VT DEBUG_OBJECTS DEBUG_KMEMLEAK_AUTO_SCAN DEBUG_KMEMLEAK_DEFAULT_OFF UBSAN KASAN_INLINE SLOB KERNEL_XZ CC_OPTIMIZE_FOR_SIZE
 LOCALVERSION_AUTO MODVERSIONS MODULE_SIG RANDOMIZE_BASE SPECULATION_MITIGATIONS X86_KERNEL_IBT
-FTRACE IPV6 WIRELESS ETHERNET WLAN HID USB_SUPPORT INPUT IOMMU_SUPPORT VIRTUALIZATION
+FUNCTION_TRACER IPV6 WIRELESS ETHERNET WLAN HID USB_SUPPORT INPUT IOMMU_SUPPORT VIRTUALIZATION
 X86_5LEVEL PM SUSPEND KEXEC DEBUG_INFO_BTF WERROR
 """
 # Of the tree, what an external module's build reads; the rest is 1.7 GB.
@@ -125,6 +134,15 @@ def prepare(root: Path, source: Path, log: Path) -> None:
     source.mkdir()
     host.logged(["tar", "-C", source, "--strip-components=1", "-xf", archive], log)
     host.logged(["rm", "-rf", package], log)
+    allow_stack_filter(source / "lib/Kconfig.debug")
+
+
+def allow_stack_filter(kconfig: Path) -> None:
+    """Only unwinding without frame pointers made it useless on x86-64; Linux 6.2 dropped the line."""
+    text = kconfig.read_text()
+    start = text.index("config FAULT_INJECTION_STACKTRACE_FILTER\n")
+    refused = "\tdepends on !X86_64\n"
+    kconfig.write_text(text[:start] + text[start:].replace(refused, "", 1))
 
 
 def configure(root: Path, source: Path, log: Path) -> None:
