@@ -76,7 +76,8 @@ VALUES = {
 # Cost boot or compile time and find nothing here; SLOB, KERNEL_XZ and FOR_SIZE are tinyconfig's.
 # kmemleak scans when it is told to.
 WITHOUT = """
-LEGACY_PTYS VT DEBUG_OBJECTS DEBUG_KMEMLEAK_AUTO_SCAN DEBUG_KMEMLEAK_DEFAULT_OFF UBSAN KASAN_INLINE SLOB KERNEL_XZ CC_OPTIMIZE_FOR_SIZE
+LEGACY_PTYS VT DEBUG_OBJECTS DEBUG_KMEMLEAK_AUTO_SCAN DEBUG_KMEMLEAK_DEFAULT_OFF UBSAN
+KASAN_INLINE SLOB KERNEL_XZ CC_OPTIMIZE_FOR_SIZE
 LOCALVERSION_AUTO MODVERSIONS MODULE_SIG RANDOMIZE_BASE SPECULATION_MITIGATIONS X86_KERNEL_IBT
 FUNCTION_TRACER IPV6 WIRELESS ETHERNET WLAN HID USB_SUPPORT INPUT IOMMU_SUPPORT VIRTUALIZATION
 X86_5LEVEL PM SUSPEND KEXEC DEBUG_INFO_BTF WERROR
@@ -138,7 +139,7 @@ def prepare(root: Path, source: Path, log: Path) -> None:
 
 
 def allow_stack_filter(kconfig: Path) -> None:
-    """Only unwinding without frame pointers made it useless on x86-64; Linux 6.2 dropped the line."""
+    """Refused where x86-64 has no frame pointers to unwind by; Linux 6.2 dropped the line."""
     text = kconfig.read_text()
     start = text.index("config FAULT_INJECTION_STACKTRACE_FILTER\n")
     refused = "\tdepends on !X86_64\n"
