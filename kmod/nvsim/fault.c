@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Faults on demand: debugfs nvsim/faults. One rule a line written:
- *   fail SITE [number=N] [nth=N] [times=N] status=S    answer S instead of acting
+ *   fail SITE [number=N] [nth=N] [times=N] status=S    answer S instead of acting, once or N times
+ *   fail SITE [number=N] percent=P status=S            now and then
  *   delay SITE [number=N] ms=N [when=before|after]     sleep a random 0 to N ms
  *   hang SITE [number=N] [when=before|after]           wait for "release" (killable)
  *   lose CARD, find CARD                               the card answers 0x0f, or again
@@ -28,6 +29,7 @@ struct rule {
 	enum sim_fault_site site;
 	u32 number; /* 0: any */
 	u32 nth, times, status, ms;
+	u32 percent; /* 0: each time */
 	bool after;
 	u32 met;
 };
@@ -58,6 +60,8 @@ static void meet(struct rule *rule, struct verdict *verdict)
 {
 	rule->met++;
 	if (rule->met < rule->nth || rule->met - rule->nth >= rule->times)
+		return;
+	if (rule->percent && get_random_u32() % 100 >= rule->percent)
 		return;
 	if (rule->kind == FAIL)
 		verdict->status = rule->status;
@@ -152,6 +156,10 @@ static int set_option(struct rule *rule, char *word)
 		return kstrtou32(value, 0, &rule->status);
 	if (!strcmp(word, "ms"))
 		return kstrtou32(value, 0, &rule->ms);
+	if (!strcmp(word, "percent")) {
+		rule->times = U32_MAX;
+		return kstrtou32(value, 0, &rule->percent);
+	}
 	return -EINVAL;
 }
 
@@ -234,11 +242,12 @@ static int faults_show(struct seq_file *seq, void *unused)
 
 	spin_lock(&rules_lock);
 	list_for_each_entry(rule, &rules, link)
-		seq_printf(seq,
-			   "%s %s number=0x%x nth=%u times=%u status=0x%x ms=%u when=%s met=%u\n",
-			   kinds[rule->kind], sites[rule->site], rule->number, rule->nth,
-			   rule->times, rule->status, rule->ms, rule->after ? "after" : "before",
-			   rule->met);
+		seq_printf(
+			seq,
+			"%s %s number=0x%x nth=%u times=%u status=0x%x percent=%u ms=%u when=%s met=%u\n",
+			kinds[rule->kind], sites[rule->site], rule->number, rule->nth, rule->times,
+			rule->status, rule->percent, rule->ms, rule->after ? "after" : "before",
+			rule->met);
 	spin_unlock(&rules_lock);
 	return 0;
 }
