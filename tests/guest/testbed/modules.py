@@ -1,4 +1,7 @@
-"""nvsim.ko and gpushare.ko for a kernel, built apart: a broken one doesn't block the other."""
+"""This project's modules for a kernel, built apart: a broken one doesn't block the others.
+
+gpushare.ko is linked with the symbols of the driver that it will sit on: nvsim's, or NVIDIA's own.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,20 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import cache, chroot, kernels, paths
+from . import cache, chroot, driver, kernels, paths
 from .errors import TestbedError
 
 SOURCE = paths.REPO / "kmod"
-# module -> its own folders; load order
-FOLDERS = {"nvsim": ("nvsim",), "gpushare": ("gpushare", "core")}
+NOCARD = paths.REPO / "tests/driver/nocard"
+# module -> its own folders below kmod; load order. nocard.ko brings Kbuild and Makefile of its own.
+FOLDERS: dict[str, tuple[str, ...]] = {
+    "nocard": (),
+    "nvsim": ("nvsim",),
+    "gpushare": ("gpushare", "core"),
+    "gsh_kunit": ("kunit", "gpushare", "core"),
+}
+PRODUCT = ("nvsim", "gpushare")  # what is built when nobody says what
+ON_GENUINE = ("nocard", "gpushare")  # the same for NVIDIA's own driver
 SHARED = ("nvabi", "uapi")
 KEPT = 8
 INSIDE = Path("/build-kmod")
@@ -31,8 +42,13 @@ class Built:
 
 
 def sources(module: str) -> dict[str, bytes]:
-    """Path below kmod -> content, for one module."""
-    found = {name: (SOURCE / name).read_bytes() for name in ("Kbuild", "Makefile", "compat.h")}
+    """Path in the build's folder -> content, for one module."""
+    own = NOCARD if module == "nocard" else SOURCE
+    found = {name: (own / name).read_bytes() for name in ("Kbuild", "Makefile")}
+    if module != "nocard":
+        found["compat.h"] = (SOURCE / "compat.h").read_bytes()
+    else:
+        found |= {path.name: path.read_bytes() for path in sorted(NOCARD.glob("*.[ch]"))}
     for folder in (*FOLDERS[module], *SHARED):
         for path in sorted((SOURCE / folder).rglob("*")):
             # Editors and other writers may move files under us: what is gone isn't ours.
@@ -42,33 +58,46 @@ def sources(module: str) -> dict[str, bytes]:
 
 
 def present(module: str) -> bool:
-    return any((SOURCE / FOLDERS[module][0]).glob("*.c"))
+    folder = NOCARD if module == "nocard" else SOURCE / FOLDERS[module][0]
+    return any(folder.glob("*.c"))
 
 
-def build(module: str, kernel: kernels.Kernel, *, sparse: bool = False) -> Built:
+def _symvers(module: str, store: Path, below: driver.Driver | None) -> bytes:
+    """What a module is linked with, besides the kernel."""
+    if module != "gpushare":
+        return b""
+    known = below.symvers if below else store / "nvsim.symvers"
+    return known.read_bytes() if known.exists() else b""
+
+
+def build(
+    module: str,
+    kernel: kernels.Kernel,
+    below: driver.Driver | None = None,
+    *,
+    sparse: bool = False,
+) -> Built:
     """Build if sources changed. The result's name has their hash: no later build touches it."""
     store = paths.WORK / "ko" / kernel.release
     store.mkdir(parents=True, exist_ok=True)
-    symvers = b""
-    if module == "gpushare" and present("nvsim"):
-        known = store / "nvsim.symvers"
-        symvers = known.read_bytes() if known.exists() else b""
+    symvers = _symvers(module, store, below)
     files = sources(module)
     key = cache.digest(
         kernel.folder.name, *(part for item in files.items() for part in item), symvers
     )
-    built = Built(module, store / f"{module}-{key}.ko", store / f"{module}.symvers")
+    variant = f"{module}-on-{below.name}" if below and module == "gpushare" else module
+    built = Built(module, store / f"{variant}-{key}.ko", store / f"{variant}.symvers")
     if built.ko.exists() and not sparse:
         os.utime(built.ko)
         return built
-    tree = paths.WORK / "modules" / kernel.release / module
+    tree = paths.WORK / "modules" / kernel.release / variant
     with cache.locked(tree.with_suffix(".lock")):
         if built.ko.exists() and not sparse:
             return built
         tree.mkdir(parents=True, exist_ok=True)
         _sync(files, tree)
         (tree / "extra.symvers").write_bytes(symvers)
-        output = _make(module, kernel, tree, symvers=bool(symvers), sparse=sparse)
+        output = _make(module, kernel, tree, _linking(module, below, symvers), sparse=sparse)
         if output:
             print(output, file=sys.stderr)
         # A copy in place is seen half-written by others; a rename isn't.
@@ -79,14 +108,24 @@ def build(module: str, kernel: kernels.Kernel, *, sparse: bool = False) -> Built
             fresh = kept.with_name(f".{kept.name}.{os.getpid()}")
             shutil.copyfile(result, fresh)
             fresh.rename(kept)
-        for old in sorted(store.glob(f"{module}-*.ko"), key=lambda ko: ko.stat().st_mtime)[:-KEPT]:
-            old.unlink(missing_ok=True)
+        _drop_old(store, f"{variant}-{'?' * len(key)}.ko")
     return built
 
 
-def build_all(modules: list[str], kernel: kernels.Kernel, *, sparse: bool = False) -> list[Built]:
+def _drop_old(store: Path, pattern: str) -> None:
+    for old in sorted(store.glob(pattern), key=lambda ko: ko.stat().st_mtime)[:-KEPT]:
+        old.unlink(missing_ok=True)
+
+
+def build_all(
+    modules: list[str],
+    kernel: kernels.Kernel,
+    below: driver.Driver | None = None,
+    *,
+    sparse: bool = False,
+) -> list[Built]:
     return [
-        build(module, kernel, sparse=sparse)
+        build(module, kernel, below, sparse=sparse)
         for module in FOLDERS
         if module in modules and present(module)
     ]
@@ -105,7 +144,18 @@ def _sync(files: dict[str, bytes], tree: Path) -> None:
             path.unlink()
 
 
-def _make(module: str, kernel: kernels.Kernel, tree: Path, *, symvers: bool, sparse: bool) -> str:
+def _linking(module: str, below: driver.Driver | None, symvers: bytes) -> list[str]:
+    """As kmod/Makefile takes it."""
+    if module != "gpushare":
+        return []
+    if below:
+        return ["DRIVER=nvidia", "NVIDIA_SYMVERS=extra.symvers"]
+    return ["NVSIM_SYMVERS=extra.symvers"] if symvers else ["KBUILD_MODPOST_WARN=1"]
+
+
+def _make(
+    module: str, kernel: kernels.Kernel, tree: Path, linking: list[str], *, sparse: bool
+) -> str:
     """make's warnings; its errors as BuildError. Paths are given as in the source tree."""
     argv = [
         "make",
@@ -114,11 +164,8 @@ def _make(module: str, kernel: kernels.Kernel, tree: Path, *, symvers: bool, spa
         f"KDIR={kernel.headers}",
         f"GSH_MODULES={module}",
         "CC=gcc",
+        *linking,
     ]
-    if symvers:
-        argv.append("NVSIM_SYMVERS=extra.symvers")
-    elif module == "gpushare":
-        argv.append("KBUILD_MODPOST_WARN=1")
     if sparse:
         argv += ["C=2", "CHECK=sparse"]
     done = chroot.output(argv, binds={**kernel.binds, tree: INSIDE}, cwd=str(INSIDE))
@@ -128,8 +175,9 @@ def _make(module: str, kernel: kernels.Kernel, tree: Path, *, symvers: bool, spa
         "The kernel was built by:",
         "You are using:",
     )
+    shown = (NOCARD if module == "nocard" else SOURCE).relative_to(paths.REPO)
     lines = [
-        line.replace(f"{INSIDE}/", "kmod/")
+        line.replace(f"{INSIDE}/", f"{shown}/")
         for line in done.stdout.splitlines()
         if not any(n in line for n in noise)
     ]

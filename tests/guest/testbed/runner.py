@@ -11,10 +11,16 @@ import shlex
 import sys
 from pathlib import Path
 
-from . import host, image, initrd, kernels, kvm, modules, vm
+from . import driver, host, image, initrd, kernels, kvm, modules, vm
 from .errors import TestbedError
 
-LOADED = {"none": [], "nvsim": ["nvsim"], "all": ["nvsim", "gpushare"]}
+# "nvsim" is the driver alone, whichever it is
+LOADED = {
+    "none": [],
+    "nvsim": ["nvsim"],
+    "all": ["nvsim", "gpushare"],
+    "kunit": ["gsh_kunit"],  # a kernel with KUnit: --kernel debug
+}
 
 
 def arguments() -> argparse.Namespace:
@@ -22,8 +28,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--driver",
         default="nvsim",
-        choices=["nvsim"],
-        help="what stands for NVIDIA's kernel driver",
+        choices=["nvsim", *driver.KNOWN],
+        help="what stands for NVIDIA's kernel driver, or NVIDIA's own without a card",
     )
     parser.add_argument("--kernel", default=kernels.DEFAULT, choices=list(kernels.KNOWN))
     parser.add_argument(
@@ -64,8 +70,17 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+Loaded = tuple[str, Path, str]
+"""A module's name, file and options."""
+
+
 def module_options(wanted: argparse.Namespace, name: str) -> str:
-    options = [f"cards={wanted.cards}"] if name == "nvsim" else []
+    options = []
+    if name in ("nvsim", "nocard"):
+        options += [f"cards={wanted.cards}"]
+    if name == "nocard":
+        # Later ones win: --option nocard.objects=0 gives the driver as it is without a card.
+        options += [f"window={wanted.memory << 20:#x}", "objects=1"]
     options += [text.partition(".")[2] for text in wanted.option if text.partition(".")[0] == name]
     return " ".join(options)
 
@@ -82,14 +97,37 @@ def copies(wanted: argparse.Namespace) -> list[tuple[Path, str]]:
     return found
 
 
+def loaded_modules(wanted: argparse.Namespace, kernel: kernels.Kernel) -> list[Loaded]:
+    names = LOADED[wanted.modules]
+    genuine: driver.Driver | None = None
+    if "nvsim" in names and wanted.driver != "nvsim":
+        genuine = driver.get(wanted.driver, kernel)
+        names = ["nocard" if name == "nvsim" else name for name in names]
+    found: dict[str, Path] = {}
+    for built in modules.build_all(names, kernel, genuine):
+        found[built.module] = built.ko
+        if genuine and built.module == "nocard":
+            found |= {name: genuine.ko(name) for name in driver.MODULES}
+    return [(name, ko, module_options(wanted, name)) for name, ko in found.items()]
+
+
+def hidden_mib(wanted: argparse.Namespace) -> int:
+    """Memory that the kernel isn't told of: the windows of nocard.ko's cards."""
+    if wanted.driver == "nvsim":
+        return 0
+    hidden = int(wanted.cards) * driver.CARD_MIB
+    if wanted.memory + hidden > driver.LOW_MIB:
+        raise TestbedError(
+            f"{wanted.cards} cards leave {driver.LOW_MIB - hidden} MiB of --memory with this driver"
+        )
+    return hidden
+
+
 def run(wanted: argparse.Namespace) -> int:
     host.require()
     kernel = kernels.get(wanted.kernel)
     root = image.get()
-    loaded = [
-        (built.module, built.ko, module_options(wanted, built.module))
-        for built in modules.build_all(LOADED[wanted.modules], kernel)
-    ]
+    loaded = loaded_modules(wanted, kernel)
     run_part = initrd.run(
         command=shlex.join(wanted.command) + "\n",
         settings={
@@ -104,6 +142,7 @@ def run(wanted: argparse.Namespace) -> int:
         kernel=kernel.image,
         image=root,
         memory_mib=wanted.memory,
+        hidden_mib=hidden_mib(wanted),
         cpus=wanted.cpus or (1 if wanted.deterministic else 2),
         deterministic=wanted.deterministic,
         kvm=not wanted.deterministic and kvm.works(kernel, first_part),

@@ -34,6 +34,7 @@ class Machine:
     kernel: Path
     image: Path
     memory_mib: int
+    hidden_mib: int  # more memory, above that, which the kernel isn't told of
     cpus: int
     deterministic: bool
     kvm: bool
@@ -48,13 +49,16 @@ class Machine:
             append += " nokaslr 8250.nr_uarts=4"
         else:
             clock = ["-accel", "kvm" if self.kvm else "tcg,thread=multi"]
+        if self.hidden_mib:
+            append += f" mem={self.memory_mib}M"
         size = self.image.stat().st_size
-        most_mib = self.memory_mib + 2 * (size >> 20)
+        total_mib = self.memory_mib + self.hidden_mib
+        most_mib = total_mib + 2 * (size >> 20)
         root = f"memory-backend-file,id=root,share=off,mem-path={self.image},size={size}"
         return [
             *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
             *("-machine", "pc,nvdimm=on", "-cpu", "max", "-smp", str(self.cpus), *clock),
-            *("-m", f"size={self.memory_mib}M,slots=1,maxmem={most_mib}M"),
+            *("-m", f"size={total_mib}M,slots=1,maxmem={most_mib}M"),
             # The root is memory, mapped privately: no host event in its timing, and each run
             # starts from the same image.
             *("-object", root),
