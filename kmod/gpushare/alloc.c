@@ -493,7 +493,7 @@ int gsh_alloc_call(struct gsh_file *f, struct gsh_job *job)
 		verdict.status = NV_ERR_NOT_SUPPORTED;
 	}
 	if (verdict.action == GSH_DENY) {
-		atomic64_inc(&f->tenant->stats.refused_denied);
+		gsh_job_count_refusal(job, verdict);
 		gsh_job_set_status(job, verdict.status);
 		return 0;
 	}
@@ -664,7 +664,7 @@ int gsh_dup_call(struct gsh_file *f, struct gsh_job *job)
 int gsh_context_dma_call(struct gsh_file *f, struct gsh_job *job)
 {
 	if (job->req.h_class != NV01_CONTEXT_DMA) {
-		atomic64_inc(&f->tenant->stats.refused_denied);
+		gsh_job_count_refusal(job, (struct gsh_verdict){ .action = GSH_DENY });
 		gsh_job_set_status(job, NV_ERR_INVALID_CLASS);
 		return 0;
 	}

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "gpushare.h"
+#include "nvabi/controls.h"
 
 static uint overcommit_permille = GSH_OVERCOMMIT_NONE_PERMILLE;
 module_param(overcommit_permille, uint, 0444);
@@ -106,49 +107,49 @@ static int read_sizes(struct gsh_card *card)
 	return 0;
 }
 
-/* GID_INFO (268 bytes): flags at 4, 0 = text; length at 8, text from 12
- * (open-gpu-kernel-modules, ctrl2080gpu.h). */
+/* Flags 0: the identifier as text. */
 static int read_uuid(struct gsh_card *card)
 {
-	u8 *params = kzalloc(268, GFP_KERNEL);
+	struct nv2080_gid_info *info = kzalloc(sizeof(*info), GFP_KERNEL);
 	u32 status;
 
-	if (!params)
+	if (!info)
 		return -ENOMEM;
 	status = gsh_rm_control(card->h_client, card->h_subdevice, NV2080_CTRL_GPU_GET_GID_INFO,
-				params, 268);
-	strscpy(card->uuid, params + 12, sizeof(card->uuid));
-	kfree(params);
+				info, sizeof(*info));
+	strscpy(card->uuid, info->data, sizeof(card->uuid));
+	kfree(info);
 	return status ? -EIO : 0;
 }
 
-/* NAME_STRING (132 bytes; 68 from 595): text from 4. The name is only shown. */
+/* The name is only shown. */
 static void read_name(struct gsh_card *card)
 {
-	u8 params[132] = {};
-	u32 size = gsh_version->branch >= 595 ? 68 : 132;
+	u8 *params = kzalloc(gsh_version->name_string_bytes, GFP_KERNEL);
 
+	if (!params)
+		return;
 	gsh_rm_control(card->h_client, card->h_subdevice, NV2080_CTRL_GPU_GET_NAME_STRING, params,
-		       size);
-	strscpy(card->name, params + 4, sizeof(card->name));
+		       gsh_version->name_string_bytes);
+	strscpy(card->name, params + NV2080_NAME_STRING_OFF_TEXT, sizeof(card->name));
+	kfree(params);
 }
 
-/* ID_INFO_V2 (32 bytes): gpu id 0, device instance 8 (ctrl0000gpu.h). */
 static int read_instance(struct gsh_card *card)
 {
-	u32 params[8] = { card->gpu_id };
+	struct nv0000_id_info_v2 info = { .gpu_id = card->gpu_id };
 
-	if (gsh_rm_control(card->h_client, card->h_client, NV0000_CTRL_GPU_GET_ID_INFO_V2, params,
-			   sizeof(params)))
+	if (gsh_rm_control(card->h_client, card->h_client, NV0000_CTRL_GPU_GET_ID_INFO_V2, &info,
+			   sizeof(info)))
 		return -EIO;
-	card->instance = params[2];
+	card->instance = info.device_instance;
 	return 0;
 }
 
 static int open_client(struct gsh_card *card)
 {
-	u8 device[56] = {}; /* NV0080_ALLOC_PARAMETERS, deviceId at 0 */
-	u32 subdevice = 0;
+	struct nv0080_alloc device = {};
+	struct nv2080_alloc subdevice = {};
 	int err;
 
 	card->h_client = 0;
@@ -157,9 +158,9 @@ static int open_client(struct gsh_card *card)
 	err = read_instance(card);
 	if (err)
 		return err;
-	memcpy(device, &card->instance, sizeof(card->instance));
+	device.device_id = card->instance;
 	card->h_device = 0x67730001;
-	if (gsh_rm_alloc(card->h_client, card->h_client, &card->h_device, NV01_DEVICE_0, device,
+	if (gsh_rm_alloc(card->h_client, card->h_client, &card->h_device, NV01_DEVICE_0, &device,
 			 sizeof(device)))
 		return -EIO;
 	card->h_subdevice = 0x67730002;

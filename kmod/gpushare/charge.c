@@ -4,6 +4,7 @@
  * share->lock guards the account; it is a leaf and is taken under mmap_lock.
  */
 #include "gpushare.h"
+#include "trace.h"
 
 /* First guess, before a clean measurement on this card; context buffers of
  * current cards are of this order. Only ever used to reserve. */
@@ -24,6 +25,7 @@ bool gsh_share_reserve(struct gsh_share *share, u64 bytes)
 	spin_lock(&share->lock);
 	ok = gsh_account_fits(&share->account, bytes) &&
 	     !gsh_account_reserve(&share->account, bytes);
+	trace_gpushare_charge(share, GSH_TRACE_RESERVE, GSH_CHARGE_KINDS, bytes, ok);
 	spin_unlock(&share->lock);
 	return ok;
 }
@@ -32,6 +34,7 @@ void gsh_share_unreserve(struct gsh_share *share, u64 bytes)
 {
 	spin_lock(&share->lock);
 	gsh_account_unreserve(&share->account, bytes);
+	trace_gpushare_charge(share, GSH_TRACE_UNRESERVE, GSH_CHARGE_KINDS, bytes, true);
 	spin_unlock(&share->lock);
 }
 
@@ -41,6 +44,7 @@ bool gsh_share_settle(struct gsh_share *share, enum gsh_charge_kind kind, u64 re
 
 	spin_lock(&share->lock);
 	within = gsh_account_settle(&share->account, kind, reserved, actual);
+	trace_gpushare_charge(share, GSH_TRACE_SETTLE, kind, actual, within);
 	spin_unlock(&share->lock);
 	atomic64_add(actual, &share->card->charged);
 	return within;
@@ -50,6 +54,7 @@ void gsh_share_charge(struct gsh_share *share, enum gsh_charge_kind kind, u64 by
 {
 	spin_lock(&share->lock);
 	gsh_account_charge(&share->account, kind, bytes);
+	trace_gpushare_charge(share, GSH_TRACE_CHARGE, kind, bytes, true);
 	spin_unlock(&share->lock);
 	atomic64_add(bytes, &share->card->charged);
 }
@@ -60,6 +65,7 @@ void gsh_share_release(struct gsh_share *share, enum gsh_charge_kind kind, u64 b
 
 	spin_lock(&share->lock);
 	released = gsh_account_release(&share->account, kind, bytes);
+	trace_gpushare_charge(share, GSH_TRACE_RELEASE, kind, released, released == bytes);
 	spin_unlock(&share->lock);
 	atomic64_sub(released, &share->card->charged);
 	WARN_ON_ONCE(released != bytes);
@@ -70,6 +76,7 @@ void gsh_share_move(struct gsh_share *share, enum gsh_charge_kind from, enum gsh
 {
 	spin_lock(&share->lock);
 	gsh_account_move(&share->account, from, to, bytes);
+	trace_gpushare_charge(share, GSH_TRACE_MOVE, to, bytes, true);
 	spin_unlock(&share->lock);
 }
 
@@ -85,8 +92,11 @@ bool gsh_share_set_managed(struct gsh_share *share, u64 from, u64 to)
 		if (ok)
 			gsh_account_settle(&share->account, GSH_CHARGE_MANAGED, to - from,
 					   to - from);
+		trace_gpushare_charge(share, GSH_TRACE_SETTLE, GSH_CHARGE_MANAGED, to - from, ok);
 	} else if (to < from) {
 		gsh_account_release(&share->account, GSH_CHARGE_MANAGED, from - to);
+		trace_gpushare_charge(share, GSH_TRACE_RELEASE, GSH_CHARGE_MANAGED, from - to,
+				      true);
 	}
 	spin_unlock(&share->lock);
 	if (ok)
@@ -100,6 +110,7 @@ void gsh_share_refused(struct gsh_share *share, u64 bytes)
 	share->account.refusals++;
 	spin_unlock(&share->lock);
 	atomic64_inc(&share->tenant->stats.refused_quota);
+	trace_gpushare_refuse(share->tenant, GSH_TRACE_QUOTA, 0, 0, bytes);
 	gsh_event(GPUSHARE_EVENT_TYPE_QUOTA_REFUSED, share->tenant, share->card, bytes,
 		  "allocation refused: it would pass the quota");
 }

@@ -383,7 +383,7 @@ int gsh_control_call(struct gsh_file *f, struct gsh_job *job)
 	int err;
 
 	if (verdict.action == GSH_DENY) {
-		gsh_count_refusal(f->tenant, verdict);
+		gsh_job_count_refusal(job, verdict);
 		return gsh_job_withhold(job, verdict.status);
 	}
 	if (verdict.action == GSH_ABSORB)

@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 
 #include "gpushare.h"
+#include "trace.h"
 
 /* ---- credentials ---- */
 
@@ -156,19 +157,12 @@ static int open_real(struct gsh_file *f, unsigned int flags)
 	return 0;
 }
 
-static int gsh_open(struct inode *inode, struct file *file)
+/* Takes over the reference on the tenant, also when it fails. */
+static int open_node(struct gsh_vnode *node, struct file *file)
 {
-	struct gsh_vnode *node = gsh_node_get(inode->i_rdev);
 	struct gsh_file *f;
 	int err;
 
-	if (!node)
-		return -ENXIO;
-	err = admit(node->tenant);
-	if (err) {
-		gsh_tenant_put(node->tenant);
-		return err;
-	}
 	f = file_new(node);
 	if (!f) {
 		gsh_tenant_put(node->tenant);
@@ -190,10 +184,33 @@ free:
 	return err;
 }
 
+static int gsh_open(struct inode *inode, struct file *file)
+{
+	struct gsh_vnode *node = gsh_node_get(inode->i_rdev);
+	struct gsh_tenant *tenant;
+	enum gpushare_node_kind kind;
+	int err;
+
+	if (!node)
+		return -ENXIO;
+	tenant = node->tenant;
+	kind = node->kind;
+	gsh_tenant_get(tenant); /* to tell of it */
+	err = admit(tenant);
+	if (err)
+		gsh_tenant_put(tenant);
+	else
+		err = open_node(node, file);
+	trace_gpushare_open(tenant, kind, err);
+	gsh_tenant_put(tenant);
+	return err;
+}
+
 static int gsh_release(struct inode *inode, struct file *file)
 {
 	struct gsh_file *f = file->private_data;
 
+	trace_gpushare_release(f->tenant, f->kind, 0);
 	fput(f->real);
 	delist(f);
 	file_free(f);
@@ -256,6 +273,7 @@ static int gsh_mmap(struct file *file, struct vm_area_struct *vma)
 		err = gsh_uvm_mmap(f, vma);
 	else
 		err = call_mmap(f->real, vma);
+	trace_gpushare_mmap(f, vma->vm_start, vma->vm_end - vma->vm_start, err);
 	revert_creds(old);
 	put_cred(cred);
 	return err;

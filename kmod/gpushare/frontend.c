@@ -14,6 +14,7 @@
 #include <linux/uaccess.h>
 
 #include "gpushare.h"
+#include "trace.h"
 
 /* The driver looks at number and size; type 'F' is what its users send. */
 unsigned int gsh_rm_cmd(u32 nr, u32 size)
@@ -139,17 +140,24 @@ static int answer_status(struct gsh_job *job)
 	return put_user(status, (u32 __user *)(job->segs[0].user + job->req.status_off));
 }
 
-void gsh_count_refusal(struct gsh_tenant *tenant, struct gsh_verdict verdict)
+void gsh_count_refusal(struct gsh_tenant *tenant, struct gsh_verdict verdict, u32 nr, u32 what)
 {
 	struct gsh_stats *stats = &tenant->stats;
+	bool unknown = verdict.flags & GSH_VERDICT_UNKNOWN;
 
-	atomic64_inc(verdict.flags & GSH_VERDICT_UNKNOWN ? &stats->refused_unknown :
-							   &stats->refused_denied);
+	atomic64_inc(unknown ? &stats->refused_unknown : &stats->refused_denied);
+	trace_gpushare_refuse(tenant, unknown ? GSH_TRACE_UNKNOWN : GSH_TRACE_DENIED, nr, what, 0);
+}
+
+void gsh_job_count_refusal(struct gsh_job *job, struct gsh_verdict verdict)
+{
+	gsh_count_refusal(job->file->tenant, verdict, job->req.nr,
+			  job->req.cmd ?: job->req.h_class);
 }
 
 static int refuse(struct gsh_job *job, struct gsh_verdict verdict)
 {
-	gsh_count_refusal(job->file->tenant, verdict);
+	gsh_job_count_refusal(job, verdict);
 	if (job->req.status_off == GSH_OFF_NONE || verdict.err)
 		return verdict.err ?: -EINVAL;
 	gsh_job_set_status(job, verdict.status);
@@ -429,6 +437,7 @@ static int unwrap(u32 *nr, u32 *size, unsigned long *arg)
 long gsh_frontend_ioctl(struct file *vfile, struct gsh_file *f, unsigned int cmd, unsigned long arg)
 {
 	enum gsh_node node = f->kind == GPUSHARE_NODE_KIND_CTL ? GSH_NODE_CTL : GSH_NODE_GPU;
+	u64 begun_ns = trace_gpushare_call_enabled() ? ktime_get_ns() : 0;
 	u32 nr = _IOC_NR(cmd), size = _IOC_SIZE(cmd);
 	struct gsh_job *job;
 	long rc;
@@ -449,6 +458,9 @@ long gsh_frontend_ioctl(struct file *vfile, struct gsh_file *f, unsigned int cmd
 		rc = gsh_decode(gsh_version, nr, node, gsh_job_top(job), size, &job->req);
 	if (rc >= 0)
 		rc = dispatch(f, job, cmd, arg);
+	if (begun_ns)
+		trace_gpushare_call(f, &job->req, rc, rc ? 0 : gsh_job_status(job),
+				    ktime_get_ns() - begun_ns);
 	gsh_job_put(job);
 	return rc;
 }

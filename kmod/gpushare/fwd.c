@@ -32,6 +32,7 @@
 
 #include "compat.h"
 #include "gpushare.h"
+#include "trace.h"
 
 #define WORKERS_MAX 8
 /* One call's copies: the driver takes parameters of 1 MiB at most. */
@@ -272,7 +273,12 @@ static void job_execute(struct worker *w, struct gsh_job *job)
 	if (job->presence)
 		presence = lend(job->presence);
 	if (lay_out(w, job, at)) {
+		u64 begun_ns = job->queued_ns ? ktime_get_ns() : 0;
+
 		job->rc = call_driver(job, at[0]);
+		if (begun_ns)
+			trace_gpushare_forward(job, begun_ns - job->queued_ns,
+					       ktime_get_ns() - begun_ns);
 		collect(job, at);
 	} else {
 		job->rc = -EFAULT;
@@ -537,6 +543,7 @@ int gsh_job_run(struct gsh_fwd *fwd, struct gsh_job *job)
 {
 	int err;
 
+	job->queued_ns = trace_gpushare_forward_enabled() ? ktime_get_ns() : 0;
 	kref_get(&job->ref); /* the worker's */
 	if (enqueue(fwd, job)) {
 		err = worker_create(fwd);

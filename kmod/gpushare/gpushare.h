@@ -289,6 +289,7 @@ struct gsh_job {
 	int overhead_kind;
 	void *private; /* settle's own */
 	void *worker; /* who ran it; for calls made from settle */
+	u64 queued_ns; /* 0: nobody traces */
 };
 
 int gsh_fwd_init(void); /* takes the address space that the copies live in */
@@ -453,7 +454,9 @@ unsigned int gsh_rm_cmd(u32 nr, u32 size);
 int gsh_job_copy_in(struct gsh_job *job, u64 user, u32 size, u8 parent, u32 ptr_off, u8 direction);
 int gsh_job_withhold(struct gsh_job *job, u32 status); /* 0 */
 int gsh_job_refuse_params(struct gsh_job *job, int err); /* 0, or err where it is no answer */
-void gsh_count_refusal(struct gsh_tenant *tenant, struct gsh_verdict verdict);
+/* nr: escape or managed-memory command; what: class or command, or 0 */
+void gsh_count_refusal(struct gsh_tenant *tenant, struct gsh_verdict verdict, u32 nr, u32 what);
+void gsh_job_count_refusal(struct gsh_job *job, struct gsh_verdict verdict);
 /* The virtual file that the call names by number, its real file put in its place. vfile
  * gets a reference, also where NULL is returned; it may stay NULL. */
 struct gsh_file *gsh_job_translate_fd(struct gsh_job *job, u8 seg, struct file **vfile);

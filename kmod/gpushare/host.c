@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 
 #include "gpushare.h"
+#include "trace.h"
 
 #define GONE_RETRY_MS 50
 
@@ -82,10 +83,13 @@ static void real_gone(struct work_struct *work)
 		for (i = 0; i < tenant->nshares; i++)
 			gsh_charging_disturb(tenant->shares[i].card);
 	}
-	if (done)
+	if (done) {
+		if (tenant)
+			trace_gpushare_gone(tenant, real->kind, 0);
 		gsh_real_put(real);
-	else
+	} else {
 		queue_delayed_work(gsh_wq, &real->gone_work, msecs_to_jiffies(GONE_RETRY_MS));
+	}
 }
 
 static void evict(struct inode *inode)

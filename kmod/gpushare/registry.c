@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "gpushare.h"
+#include "trace.h"
 
 /* ---- memory ---- */
 
@@ -79,6 +80,8 @@ static void obj_free(struct gsh_obj *obj)
 {
 	struct gsh_client *client = obj->client;
 
+	trace_gpushare_object_gone(client, obj->handle, obj->parent, obj->h_class,
+				   obj->mem ? obj->mem->bytes : 0);
 	xa_erase(&client->objects, obj->handle);
 	client->nobjects--;
 	if (obj->mem)
@@ -108,6 +111,7 @@ struct gsh_obj *gsh_obj_create(struct gsh_client *client, u32 handle, u32 parent
 		return NULL;
 	}
 	client->nobjects++;
+	trace_gpushare_object_new(client, handle, parent, h_class, 0);
 	return obj;
 }
 
@@ -251,6 +255,7 @@ struct gsh_client *gsh_client_create(struct gsh_real *real, u32 handle, struct p
 	gsh_real_get(real);
 	client->pid = get_pid(pid);
 	list_add_tail(&client->link, &real->clients);
+	trace_gpushare_object_new(client, handle, 0, NV01_ROOT_CLIENT, 0);
 	return client;
 }
 
@@ -262,6 +267,7 @@ void gsh_client_destroy(struct gsh_client *client)
 	xa_for_each(&client->objects, index, obj)
 		obj_free(obj);
 	xa_destroy(&client->objects);
+	trace_gpushare_object_gone(client, client->handle, 0, NV01_ROOT_CLIENT, 0);
 	gsh_client_disown(client);
 	unpublish(client);
 	list_del(&client->link);

@@ -129,7 +129,10 @@ int gsh_rm_open_gpu(u32 gpu_id)
 
 	if (err)
 		return err;
-	err = ops.open_gpu(gpu_id, stack);
+	if (gsh_version->open_gpu_has_bool)
+		err = ops.open_gpu_595(gpu_id, stack, false);
+	else
+		err = ops.open_gpu(gpu_id, stack);
 	ops.free_stack(stack);
 	return err;
 }
@@ -140,7 +143,10 @@ void gsh_rm_close_gpu(u32 gpu_id)
 
 	if (ops.alloc_stack(&stack))
 		return;
-	ops.close_gpu(gpu_id, stack);
+	if (gsh_version->open_gpu_has_bool)
+		ops.close_gpu_595(gpu_id, stack, false);
+	else
+		ops.close_gpu(gpu_id, stack);
 	ops.free_stack(stack);
 }
 

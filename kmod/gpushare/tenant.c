@@ -244,12 +244,14 @@ static int create_nodes(struct gsh_tenant *tenant)
 static int check_spec(const struct gsh_tenant_spec *spec, struct netlink_ext_ack *extack)
 {
 	unsigned int i, j;
-	char known[48];
+	char nearest[48];
 
 	if (!gsh_version) {
-		nvabi_version_list(known, sizeof(known));
-		gsh_refuse(extack, "driver %.16s is not supported; supported: %s",
-			   gsh_driver_string[0] ? gsh_driver_string : "(none)", known);
+		nvabi_version_nearest(gsh_driver_string, nearest, sizeof(nearest));
+		gsh_refuse(
+			extack,
+			"driver %.16s is not supported, %s is: install that, or a gpushare that knows yours",
+			gsh_driver_string[0] ? gsh_driver_string : "(none)", nearest);
 		return -EOPNOTSUPP;
 	}
 	if (!gsh_name_valid(spec->name)) {

@@ -28,6 +28,7 @@
 
 #include "compat.h"
 #include "gpushare.h"
+#include "trace.h"
 
 /* One address space with mappings of the file. Lives until the file is gone. */
 struct mapped_mm {
@@ -939,7 +940,7 @@ static bool wants_copy(enum gsh_uvm_kind kind)
 static long uvm_refuse(struct gsh_file *f, const struct gsh_uvm_request *req, unsigned long arg,
 		       struct gsh_verdict verdict)
 {
-	atomic64_inc(&f->tenant->stats.refused_denied);
+	gsh_count_refusal(f->tenant, verdict, req->cmd, 0);
 	if (verdict.err || req->status_off == GSH_OFF_NONE)
 		return verdict.err ?: -EINVAL;
 	return put_user(verdict.status, (u32 __user *)(arg + req->status_off));
@@ -974,6 +975,7 @@ static long decoded(struct file *vfile, struct gsh_file *f, struct gsh_job *job,
 
 long gsh_uvm_ioctl(struct file *vfile, struct gsh_file *f, unsigned int cmd, unsigned long arg)
 {
+	u64 begun_ns = trace_gpushare_uvm_call_enabled() ? ktime_get_ns() : 0;
 	struct gsh_job *job;
 	u32 bytes;
 	long rc;
@@ -989,6 +991,8 @@ long gsh_uvm_ioctl(struct file *vfile, struct gsh_file *f, unsigned int cmd, uns
 		rc = gsh_job_seg(job, bytes, arg, 0, 0);
 	if (rc >= 0)
 		rc = decoded(vfile, f, job, cmd, arg, bytes);
+	if (begun_ns)
+		trace_gpushare_uvm_call(f, cmd, rc, ktime_get_ns() - begun_ns);
 	gsh_job_put(job);
 	return rc;
 }
