@@ -25,7 +25,8 @@ PAGE: Final = 4096
 _FORMATS: Final = {1: "<B", 2: "<H", 4: "<I", 8: "<Q"}
 _NUMBER = re.compile(r"^#define\s+(\w+)\s+\(?(0x[0-9a-fA-F]+|\d+)u?\)?(?:\s|$)", re.MULTILINE)
 _STRUCT = re.compile(r"^struct (\w+) \{[^\n]*\n(.*?)^\};", re.MULTILINE | re.DOTALL)
-_FIELD = re.compile(r"^\t__u(8|16|32|64) (\w+)(?:\[(\d+)\])?;", re.MULTILINE)
+_SIZE = re.compile(r"^NVABI_SIZE\((\w+), (\d+)\)", re.MULTILINE)
+_FIELD = re.compile(r"^\t__[us](8|16|32|64) (\w+)(?:\[(\d+)\])?;", re.MULTILINE)
 _ROW = re.compile(r"^#define (NVABI_\d+_\w+)\s*\\\n((?:.*\\\n)*.*)$", re.MULTILINE)
 _EDIT = re.compile(r"\.(\w+)\s*=\s*(\w+)")
 _PARENT = re.compile(r"^\s*(NVABI_\d+_\w+),", re.MULTILINE)
@@ -66,8 +67,12 @@ N: Final = Numbers()
 
 @cache
 def layouts() -> Mapping[str, Layout]:
-    text = (NVABI / "structs.h").read_text(encoding="utf-8")
-    return {name: _layout(name, body) for name, body in _STRUCT.findall(text)}
+    headers = (NVABI / name for name in ("structs.h", "controls.h"))
+    text = "".join(path.read_text(encoding="utf-8") for path in headers)
+    sizes = {name: int(size) for name, size in _SIZE.findall(text)}
+    found = (_layout(name, body) for name, body in _STRUCT.findall(text))
+    # arrays of structs are not read: what has one is left out
+    return {one.name: one for one in found if one.size == sizes[one.name]}
 
 
 def _layout(name: str, body: str) -> Layout:
@@ -110,9 +115,16 @@ def _row(rows: Mapping[str, str], name: str) -> dict[str, int]:
 @cache
 def running() -> Mapping[str, int]:
     """The row of the driver that runs here."""
-    parameter = Path("/sys/module/nvsim/parameters/version")
-    string = parameter.read_text().strip() if parameter.exists() else DEFAULT_VERSION
-    return version(string)
+    return version(running_version())
+
+
+def running_version() -> str:
+    """What the loaded driver, simulated or genuine, calls itself."""
+    for told in ("nvsim/parameters/version", "nvidia/version"):
+        path = Path("/sys/module") / told
+        if path.exists():
+            return path.read_text().strip()
+    return DEFAULT_VERSION
 
 
 class Block:
@@ -172,7 +184,7 @@ class Block:
 
 
 def make(name: str, **values: int) -> Block:
-    """A zeroed struct of structs.h with some fields set."""
+    """A zeroed struct of nvabi with some fields set."""
     layout = layouts()[name]
     block = Block(layout.size, layout)
     for field, value in values.items():

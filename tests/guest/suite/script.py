@@ -1,39 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A script of raw calls: every kind, right and wrong, in one order, on any set of nodes.
-
-A step's answer is whatever a client can see: a status, an errno, what was written back. Where the
-driver chooses a number (handles, addresses), the answer is only that there is one.
-"""
+"""A script of raw calls: every kind, right and wrong, in one order, on any set of nodes."""
 
 from __future__ import annotations
 
 import ctypes
-import errno
 import mmap
 import os
-from collections.abc import Callable
-from typing import Final, ParamSpec
+from typing import Final
 
 from tests.guest.rm import truth
 from tests.guest.rm.abi import GIB, MIB, PAGE, Block, N, make, running
 from tests.guest.rm.card import ATTR_ANY, ATTR_PCI, Card
 from tests.guest.rm.client import Client, Form, Heap, Refused
 from tests.guest.rm.node import Mapping, Node, Nodes, reserve
+from tests.guest.rm.steps import Steps, sent
 from tests.guest.rm.tenant import KernelCard
 from tests.guest.rm.uvm import CardSpace, Uvm
 
-P = ParamSpec("P")
 UNKNOWN: Final = 0x0BAD0001
 CLOSED: Final = 777  # a descriptor's number that nobody has
 NO_CPU_MAPPING: Final = 1 << 30
 NOTIFIER: Final = 34
 NON_STALL: Final = 0x08000000
-
-
-def sent(node: Node, nr: int, block: Block, *, size: int | None = None) -> bytes:
-    """What stands in the structure after the call."""
-    node.ioctl(nr, block, size=size)
-    return block.raw
 
 
 def asked(
@@ -61,14 +49,14 @@ def through(mapping: Mapping) -> bytes:
         mapping.unmap()
 
 
-class Script:
+class Script(Steps):
     """The parts, in order; answers by step."""
 
     def __init__(self, nodes: Nodes, card: KernelCard, other: KernelCard) -> None:
+        super().__init__()
         self.nodes = nodes
         self.kernel_card = card
         self.other = other
-        self.answers: dict[str, object] = {}
         self.client = Client(nodes)
         self.second = Client(nodes)
         self.card = Card(self.client, card.minor)
@@ -78,26 +66,6 @@ class Script:
         self.card.close()
         self.second.close()
         self.client.close()
-
-    def step(self, name: str, call: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
-        assert name not in self.answers, name
-        try:
-            self.answers[name] = call(*args, **kwargs)
-        except Refused as refused:
-            self.answers[name] = f"status {refused.status:#x}"
-        except OSError as error:
-            self.answers[name] = errno.errorcode.get(error.errno or 0, "no errno")
-
-    def number(self, name: str, call: Callable[P, int], *args: P.args, **kwargs: P.kwargs) -> int:
-        """A step that yields a number of the driver's choice; 0 if it failed."""
-        found: list[int] = []
-
-        def made() -> str:
-            found.append(call(*args, **kwargs))
-            return "a number" if found[0] else "zero"
-
-        self.step(name, made)
-        return found[0] if found else 0
 
     def gpu_file(self) -> Node:
         return Node(self.nodes.gpu(self.kernel_card.minor))
