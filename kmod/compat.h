@@ -6,8 +6,13 @@
 #ifndef KMOD_COMPAT_H
 #define KMOD_COMPAT_H
 
+#include <linux/cgroup.h>
 #include <linux/device.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/highmem.h>
 #include <linux/mm.h>
+#include <linux/mount.h>
 #include <linux/version.h>
 
 /* ---- devices ---- */
@@ -71,7 +76,112 @@ static inline void compat_mmap_unlock(struct mm_struct *mm)
 #endif
 }
 
+/* 6.1: mappings are in a tree: d0cf3dd47f0d. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+#define COMPAT_VMA_ITERATOR(name, mm)  VMA_ITERATOR(name, mm, 0)
+#define compat_for_each_vma(iter, vma) for_each_vma(iter, vma)
+#else
+#define COMPAT_VMA_ITERATOR(name, mm)  struct vm_area_struct *(name) = (mm)->mmap
+#define compat_for_each_vma(iter, vma) for ((vma) = (iter); (vma); (vma) = (vma)->vm_next)
+#endif
+
+/*
+ * 5.11: 295992fb815e. After a failed mmap() the kernel drops the file that the mapping has; before
+ * 5.11 the one that mmap() was called with, so that one has to be put back.
+ */
+static inline void compat_vma_set_file(struct vm_area_struct *vma, struct file *file)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+	vma_set_file(vma, file);
+#else
+	get_file(file);
+	swap(vma->vm_file, file);
+	fput(file);
+#endif
+}
+
+static inline void compat_vma_unset_file(struct vm_area_struct *vma, struct file *was)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 11, 0)
+	compat_vma_set_file(vma, was);
+#endif
+}
+
+/* 6.17 renamed call_mmap() and lets it look for mmap_prepare(), which the driver's files have not. */
+static inline int compat_call_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return file->f_op->mmap ? file->f_op->mmap(file, vma) : -ENODEV;
+}
+
+/* 5.16: FOLL_NOFAULT, 55b8fe703bc5. Before, only the fast way without its fall-back is sure not to
+ * fault: it may give up where the other would not. */
+static inline int compat_pin_user_pages_nofault(unsigned long start, int count, unsigned int flags,
+						struct page **pages)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 16, 0)
+	return pin_user_pages_fast(start, count, flags | FOLL_NOFAULT, pages);
+#else
+	return pin_user_pages_fast_only(start, count, flags, pages);
+#endif
+}
+
+/* 5.12: 6a0996db6879. */
+static inline void compat_memcpy_page(struct page *to, size_t to_offset, struct page *from,
+				      size_t from_offset, size_t bytes)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 12, 0)
+	memcpy_page(to, to_offset, from, from_offset, bytes);
+#else
+	char *dst = kmap_atomic(to), *src = kmap_atomic(from);
+
+	memcpy(dst + to_offset, src + from_offset, bytes);
+	kunmap_atomic(src);
+	kunmap_atomic(dst);
+#endif
+}
+
+/* ---- files and groups ---- */
+
+/* 5.14: ffb37ca3bd16. */
+static inline struct file *compat_file_open_root(struct vfsmount *mnt, const char *name, int flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 14, 0)
+	return file_open_root_mnt(mnt, name, flags, 0);
+#else
+	return file_open_root(mnt->mnt_root, mnt, name, flags, 0);
+#endif
+}
+
+/* 5.15: 6b658c4863c1. Before, the groups are looked through. */
+static inline struct cgroup *compat_cgroup_get_from_id(u64 id)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 15, 0)
+	return cgroup_get_from_id(id);
+#else
+	struct cgroup *found = ERR_PTR(-ENOENT);
+	struct cgroup_subsys_state *css;
+
+	rcu_read_lock();
+	css_for_each_descendant_pre(css, &cgrp_dfl_root.cgrp.self)
+	{
+		if (cgroup_id(css->cgroup) == id && cgroup_tryget(css->cgroup)) {
+			found = css->cgroup;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+#endif
+}
+
 /* ---- generic netlink ---- */
+
+/* 6.1: commands below this one take messages that today's checks would refuse: 9c5d03d36251. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+#define COMPAT_GENL_STRICT_FROM(command) .resv_start_op = (command),
+#else
+#define COMPAT_GENL_STRICT_FROM(command)
+#endif
 
 /* 6.2: pre_doit is given the split operation. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
@@ -88,6 +198,12 @@ static inline void compat_mmap_unlock(struct mm_struct *mm)
 #endif
 
 /* ---- headers that moved ---- */
+
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#else
+#include <linux/kernel.h>
+#endif
 
 /* 6.12: 5f60d5f6bbc1. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)

@@ -16,6 +16,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "gpushare.h"
 #include "trace.h"
 
@@ -267,15 +268,17 @@ static int gsh_mmap(struct file *file, struct vm_area_struct *vma)
 	cred = gsh_file_cred(f);
 	if (!cred)
 		return -ENOMEM;
-	vma_set_file(vma, f->real);
+	compat_vma_set_file(vma, f->real);
 	old = override_creds(cred);
 	if (f->kind == GPUSHARE_NODE_KIND_UVM)
 		err = gsh_uvm_mmap(f, vma);
 	else
-		err = call_mmap(f->real, vma);
+		err = compat_call_mmap(f->real, vma);
 	trace_gpushare_mmap(f, vma->vm_start, vma->vm_end - vma->vm_start, err);
 	revert_creds(old);
 	put_cred(cred);
+	if (err)
+		compat_vma_unset_file(vma, file);
 	return err;
 }
 

@@ -245,11 +245,11 @@ static long call_driver(struct gsh_job *job, unsigned long arg)
 
 	current->tgid = job->tgid;
 	if (job->as_pid)
-		rcu_assign_pointer(current->thread_pid, job->as_pid);
+		smp_store_release(&current->thread_pid, job->as_pid);
 	job->entered = true;
 	rc = job->real->f_op->unlocked_ioctl(job->real, job->cmd, arg);
 	if (job->as_pid)
-		rcu_assign_pointer(current->thread_pid, pid);
+		smp_store_release(&current->thread_pid, pid);
 	current->tgid = tgid;
 	if (old)
 		revert_creds(old);

@@ -15,6 +15,7 @@
 #include <linux/pseudo_fs.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "gpushare.h"
 #include "trace.h"
 
@@ -102,9 +103,15 @@ static void evict(struct inode *inode)
 		queue_delayed_work(gsh_wq, &real->gone_work, 0);
 }
 
+/* An inode goes with its last file: none is kept for the next open. */
+static int drop_at_once(struct inode *inode)
+{
+	return 1;
+}
+
 static const struct super_operations host_super_ops = {
 	.statfs = simple_statfs,
-	.drop_inode = generic_delete_inode,
+	.drop_inode = drop_at_once,
 	.evict_inode = evict,
 };
 
@@ -244,7 +251,7 @@ int gsh_uvm_major(void)
 	text = kzalloc(PAGE_SIZE, GFP_KERNEL);
 	if (!text)
 		return -ENOMEM;
-	file = file_open_root_mnt(proc_mnt, "devices", O_RDONLY, 0);
+	file = compat_file_open_root(proc_mnt, "devices", O_RDONLY);
 	if (IS_ERR(file)) {
 		kfree(text);
 		return PTR_ERR(file);

@@ -848,8 +848,7 @@ static struct genl_family family = {
 	.mcgrps = groups,
 	.n_mcgrps = ARRAY_SIZE(groups),
 	.pre_doit = refuse_tenants,
-	.resv_start_op = __GPUSHARE_CMD_MAX,
-	.parallel_ops = true,
+	COMPAT_GENL_STRICT_FROM(__GPUSHARE_CMD_MAX).parallel_ops = true,
 };
 
 int gsh_netlink_init(void)

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <linux/uuid.h>
 
+#include "compat.h"
 #include "gpushare.h"
 
 DEFINE_MUTEX(gsh_tenants_lock);
@@ -358,7 +359,7 @@ int gsh_tenant_delete(struct gsh_tenant *tenant, bool force, struct netlink_ext_
 
 int gsh_tenant_bind(struct gsh_tenant *tenant, u64 cgroup_id, struct netlink_ext_ack *extack)
 {
-	struct cgroup *cgroup = cgroup_get_from_id(cgroup_id), *old;
+	struct cgroup *cgroup = compat_cgroup_get_from_id(cgroup_id), *old;
 	bool ours;
 
 	if (IS_ERR(cgroup)) {

@@ -148,9 +148,10 @@ static u64 count(struct gsh_uvm *uvm, struct mm_struct *mm, struct vm_area_struc
 {
 	struct blocks blocks = {};
 	struct vm_area_struct *vma;
-	VMA_ITERATOR(iter, mm, 0);
+	COMPAT_VMA_ITERATOR(iter, mm);
 
-	for_each_vma(iter, vma) {
+	compat_for_each_vma(iter, vma)
+	{
 		if (vma->vm_file != uvm->file || vma == fresh)
 			continue;
 		if (fresh && fresh->vm_start < vma->vm_start) {
@@ -415,7 +416,7 @@ int gsh_uvm_mmap(struct gsh_file *f, struct vm_area_struct *vma)
 		gsh_share_refused(full, length);
 		return -ENOMEM;
 	}
-	err = call_mmap(f->real, vma);
+	err = compat_call_mmap(f->real, vma);
 	if (err)
 		set_bytes(m, now);
 	return err;

@@ -2,6 +2,7 @@
 /* RM_CONTROL: look the command up, copy, lock, check, call. The answers are in ctrl_*.c. */
 
 #include <linux/capability.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "nvsim/internal.h"

@@ -9,6 +9,7 @@
 #include <linux/highmem.h>
 #include <linux/mm.h>
 
+#include "compat.h"
 #include "nvsim/exec.h"
 
 #define PART_BYTES   SIM_MIB(1) /* done without looking up */
@@ -88,7 +89,7 @@ static enum sim_step copy_piece(struct sim_channel *channel, u64 dst, u64 src, s
 		return SIM_STEP_FAULT;
 	to = page_or_fault(channel, dst);
 	if (to) {
-		memcpy_page(to, offset_in_page(dst), from, offset_in_page(src), bytes);
+		compat_memcpy_page(to, offset_in_page(dst), from, offset_in_page(src), bytes);
 		put_page(to);
 	}
 	put_page(from);

@@ -7,6 +7,7 @@
 
 #include <linux/capability.h>
 #include <linux/file.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 

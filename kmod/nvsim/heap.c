@@ -8,6 +8,7 @@
  */
 
 #include <linux/bitmap.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "nvsim/internal.h"

@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "nvsim/internal.h"
 
 #define USER_PAGES_MAX (1UL << 24)
@@ -189,7 +190,7 @@ void sim_user_pages_fault_in(u64 address, u64 bytes)
 static u32 pin(struct sim_memory *memory, u64 address)
 {
 	unsigned long count = memory->bytes >> PAGE_SHIFT;
-	unsigned int flags = FOLL_LONGTERM | FOLL_NOFAULT;
+	unsigned int flags = FOLL_LONGTERM;
 	long pinned = 0, got;
 
 	/* ATTR2_PROTECTION_USER: nvos.h, bits 31:30... read-only is 1. */
@@ -201,9 +202,9 @@ static u32 pin(struct sim_memory *memory, u64 address)
 	if (!memory->user_pages)
 		return NV_ERR_NO_MEMORY;
 	while (pinned < count) {
-		got = pin_user_pages_fast(address + pinned * PAGE_SIZE,
-					  min_t(unsigned long, count - pinned, INT_MAX), flags,
-					  memory->user_pages + pinned);
+		got = compat_pin_user_pages_nofault(address + pinned * PAGE_SIZE,
+						    min_t(unsigned long, count - pinned, INT_MAX),
+						    flags, memory->user_pages + pinned);
 		if (got <= 0)
 			break;
 		pinned += got;

@@ -2,6 +2,7 @@
 /* Objects: the tree below a client. sim_rm_lock guards all of it. */
 
 #include <linux/capability.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "nvabi/classes.h"
