@@ -13,8 +13,9 @@
 #define STATE_BUS        24
 #define STATE_SLOT       25
 #define STATE_VENDOR     28
-#define STATE_UUID_VALID 48
-#define STATE_UUID       49
+#define STATE_GPU_ID     36
+#define STATE_UUID_VALID 44
+#define STATE_UUID       45
 
 void nc_uuid(unsigned int card, u8 *uuid)
 {
@@ -30,9 +31,11 @@ void nc_uuid(unsigned int card, u8 *uuid)
 static void note_uuid(u8 *state)
 {
 	u16 vendor;
+	u32 gpu_id;
 
 	memcpy(&vendor, state + STATE_VENDOR, sizeof(vendor));
-	if (WARN_ON(vendor != NC_VENDOR || state[STATE_BUS] != NC_BUS))
+	memcpy(&gpu_id, state + STATE_GPU_ID, sizeof(gpu_id));
+	if (WARN_ON(vendor != NC_VENDOR || state[STATE_BUS] != NC_BUS || gpu_id >> 8 != NC_BUS))
 		return;
 	nc_uuid(state[STATE_SLOT], state + STATE_UUID);
 	state[STATE_UUID_VALID] = 1;

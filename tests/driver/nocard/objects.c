@@ -13,7 +13,7 @@
 #include "nocard.h"
 
 #define PARAMS_MAX   SZ_64K
-#define NO_SUCH      0x6e6f6361 /* a handle that nobody uses */
+#define NO_SUCH      0x0000eeee /* a control of the client's class that does not exist */
 #define FIRST_HANDLE 0x6e000001 /* for callers that leave the choice to the driver */
 #define GRANULE      SZ_64K
 
@@ -55,17 +55,15 @@ static void genuine_op(void *sp, void *op)
 	nc_inside_end(&inside);
 }
 
-/* What a free of an object that isn't there answers tells whether the client is the caller's. */
+/* What a control that no client has is answered with tells whether the client is the caller's. */
 static bool owns(const struct caller *c, u32 client)
 {
-	struct nvos00 probe = { .h_root = client,
-				.h_object_parent = client,
-				.h_object_old = NO_SUCH };
+	struct nvos54 probe = { .h_client = client, .h_object = client, .cmd = NO_SUCH };
 
 	if (!c->user)
 		return true;
-	return !genuine_ioctl(c, NV_ESC_RM_FREE, &probe, sizeof(probe)) &&
-	       probe.status == NV_ERR_OBJECT_NOT_FOUND;
+	return !genuine_ioctl(c, NV_ESC_RM_CONTROL, &probe, sizeof(probe)) &&
+	       probe.status == NV_ERR_NOT_SUPPORTED;
 }
 
 /* As the driver sees it: is there such a client, or such an object below it? */
