@@ -17,6 +17,7 @@
 #define NV0000_CTRL_SYSTEM_GET_CPU_INFO		0x00000102
 #define NV0000_CTRL_SYSTEM_GET_CHIPSET_INFO	0x00000104
 #define NV0000_CTRL_SYSTEM_GET_P2P_CAPS		0x00000127
+#define NV0000_CTRL_SYSTEM_GET_FEATURES		0x000001f0 /* bits: SLI, UEFI, started by EFI */
 #define NV0000_CTRL_SYSTEM_GET_FABRIC_STATUS	0x00000136
 #define NV0000_CTRL_SYSTEM_GET_P2P_CAPS_MATRIX	0x0000013a
 #define NV0000_CTRL_GPU_GET_MEMOP_ENABLE	0x0000027b
@@ -61,6 +62,7 @@
 #define NV0080_CTRL_DMA_GET_CAPS		0x0080180d
 #define NV0080_CTRL_BSP_GET_CAPS_V2		0x00801c02
 #define NV0080_CTRL_PERF_CUDA_LIMIT_OBSERVED	0x00809909	/* observed: status only */
+#define NV0080_CTRL_PERF_CUDA_LIMIT_SET_CONTROL	0x00801909	/* from 550 */
 #define NV0080_GR_CAPS_BYTES			23
 #define NV0080_FB_CAPS_BYTES			3
 #define NV0080_HOST_CAPS_BYTES			3
@@ -87,6 +89,7 @@
 #define NV2080_CTRL_FIFO_DISABLE_USERMODE	0x20801117
 #define NV2080_CTRL_FIFO_GET_ALLOCATED_CHANNELS	0x20801119
 #define NV2080_CTRL_GR_GET_INFO			0x20801201
+#define NV2080_CTRL_GR_SET_CTXSW_PREEMPTION	0x20801210
 #define NV2080_CTRL_GR_GET_CTX_BUFFER_SIZE	0x20801218
 #define NV2080_CTRL_GR_GET_GLOBAL_SM_ORDER	0x2080121b
 #define NV2080_CTRL_GR_GET_CAPS_V2		0x20801227
@@ -116,6 +119,14 @@
 #define NV2080_GPU_PIDS_MAX			950
 #define NV2080_GPU_PID_INFO_MAX			200
 #define NV2080_GPU_PID_INFO_MEMORY		0
+#define NV2080_CE_CAPS_BYTES			2	/* ctrl2080ce.h */
+#define NV2080_CE_CAPS_0_GRCE			0x01
+#define NV2080_CE_CAPS_0_SYSMEM_READ		0x04
+#define NV2080_CE_CAPS_0_SYSMEM_WRITE		0x08
+#define NV2080_CE_CAPS_0_SYSMEM			0x20
+#define NV2080_CE_CAPS_0_BL_OVER_64K		0x80
+#define NV2080_CE_CAPS_1_NONPIPELINED_BL	0x01
+#define NV2080_CE_CAPS_1_PIPELINED_BL		0x02
 #define NV2080_GPU_INFO_SMC_MODE		0x2a	/* 0: not supported */
 #define NV2080_GPU_INFO_SM_VERSION		0x2c
 #define NV2080_FIFO_DISABLE_MAX			64
@@ -216,6 +227,7 @@
 /* Others: ctrlcb33, ctrl83de, ctrl90f1 */
 #define NVCB33_CTRL_SYSTEM_GET_CAPABILITIES	0xcb330101
 #define NVCB33_CTRL_SYSTEM_GET_GPUS_STATE	0xcb330104
+#define NV83DE_CTRL_SET_EXCEPTION_MASK		0x83de0309
 #define NV83DE_CTRL_READ_ALL_SM_ERRORS		0x83de030c
 
 /* Further classes: class/ */
@@ -255,14 +267,14 @@ struct nv0000_build_version { /* NV0000_CTRL_SYSTEM_GET_BUILD_VERSION_PARAMS */
 };
 NVABI_SIZE(nv0000_build_version, 40);
 
-struct nv0000_build_version_v2 { /* NV0000_CTRL_SYSTEM_GET_BUILD_VERSION_V2_PARAMS */
-	__u8 driver_version[256];
-	__u8 version[256];
-	__u8 title[256];
+/* NV0000_CTRL_SYSTEM_GET_BUILD_VERSION_V2_PARAMS: three or (from 570) four strings, then this. */
+#define NV0000_BUILD_VERSION_V2_TEXT 256
+
+struct nv0000_build_version_v2_end {
 	__u32 changelist;
 	__u32 official_changelist;
 };
-NVABI_SIZE(nv0000_build_version_v2, 776);
+NVABI_SIZE(nv0000_build_version_v2_end, 8);
 
 struct nv0000_id_info { /* NV0000_CTRL_GPU_GET_ID_INFO_PARAMS */
 	__u32 gpu_id;
@@ -413,14 +425,23 @@ struct nv2080_arch_info { /* NV2080_CTRL_MC_GET_ARCH_INFO_PARAMS */
 	__u32 architecture;
 	__u32 implementation;
 	__u32 revision;
-	__u32 subrevision;
+	__u8 subrevision;
+	__u8 pad0[3];
 };
 NVABI_SIZE(nv2080_arch_info, 16);
 
-struct nv2080_sm_order { /* NV2080_CTRL_GR_GET_GLOBAL_SM_ORDER_PARAMS */
-	struct {
-		__u16 gpc, local_tpc, local_sm, global_tpc, virtual_gpc, migratable_tpc;
-	} sm[512];
+/*
+ * NV2080_CTRL_GR_GET_GLOBAL_SM_ORDER_PARAMS: 512 places, then the end. From 580 each place has
+ * three more numbers behind these.
+ */
+#define NV2080_SM_ORDER_MAX 512
+
+struct nv2080_sm_place {
+	__u16 gpc, local_tpc, local_sm, global_tpc, virtual_gpc, migratable_tpc;
+};
+NVABI_SIZE(nv2080_sm_place, 12);
+
+struct nv2080_sm_order_end {
 	__u16 sm_count;
 	__u16 tpc_count;
 	__u32 pad0;
@@ -428,7 +449,7 @@ struct nv2080_sm_order { /* NV2080_CTRL_GR_GET_GLOBAL_SM_ORDER_PARAMS */
 	__u32 pad1;
 	__u64 route;
 };
-NVABI_SIZE(nv2080_sm_order, 6168);
+NVABI_SIZE(nv2080_sm_order_end, 24);
 
 struct nv2080_gr_info { /* NV2080_CTRL_GR_GET_INFO_PARAMS */
 	__u32 count;
@@ -500,12 +521,6 @@ struct nv2080_gsp_features { /* NV2080_CTRL_GSP_GET_FEATURES_PARAMS */
 	__u8 pad0[2];
 };
 NVABI_SIZE(nv2080_gsp_features, 72);
-
-struct nv2080_ce_all_caps { /* NV2080_CTRL_CE_GET_ALL_CAPS_PARAMS */
-	__u8 caps[32][2];
-	__u32 present;
-};
-NVABI_SIZE(nv2080_ce_all_caps, 68);
 
 struct nv2080_disable_channels { /* NV2080_CTRL_FIFO_DISABLE_CHANNELS_PARAMS */
 	__u8 disable;

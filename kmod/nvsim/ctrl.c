@@ -7,7 +7,7 @@
 
 #include "nvsim/ctrl.h"
 #include "nvsim/refused.h"
-#include "nvabi/versions.h"
+#include "nvabi/control_sizes.h"
 
 static struct sim_ctrl *controls; /* made at start, then read only */
 static size_t control_count;
@@ -57,8 +57,18 @@ static u32 size_now(u32 cmd, u32 size)
 	case NV2080_CTRL_PERF_GPUMON_UTIL_SAMPLES_V2:
 		return abi->gpumon_bytes;
 	default:
-		return size;
+		return nvabi_control_bytes(abi, cmd, size);
 	}
+}
+
+/* A row of the running version; one that it has not is left out, and so unknown as any other. */
+static bool add_row(const struct sim_ctrl *row)
+{
+	struct sim_ctrl *to = &controls[control_count];
+
+	*to = *row;
+	to->size = size_now(row->cmd, row->size);
+	return to->size != NVABI_CONTROL_GONE;
 }
 
 /* Two rows of one number would hide each other. */
@@ -75,7 +85,7 @@ static int check_unique(void)
 
 int sim_ctrl_init(void)
 {
-	size_t i, total = 0;
+	size_t i, j, total = 0;
 	int err;
 
 	for (i = 0; i < ARRAY_SIZE(tables); i++)
@@ -83,13 +93,9 @@ int sim_ctrl_init(void)
 	controls = kcalloc(total, sizeof(*controls), GFP_KERNEL);
 	if (!controls)
 		return -ENOMEM;
-	for (i = 0; i < ARRAY_SIZE(tables); i++) {
-		memcpy(controls + control_count, tables[i].rows,
-		       *tables[i].count * sizeof(*controls));
-		control_count += *tables[i].count;
-	}
-	for (i = 0; i < control_count; i++)
-		controls[i].size = size_now(controls[i].cmd, controls[i].size);
+	for (i = 0; i < ARRAY_SIZE(tables); i++)
+		for (j = 0; j < *tables[i].count; j++)
+			control_count += add_row(&tables[i].rows[j]);
 	sort(controls, control_count, sizeof(*controls), compare, NULL);
 	err = check_unique();
 	if (err)

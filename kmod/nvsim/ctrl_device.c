@@ -3,7 +3,7 @@
 
 #include "nvsim/ctrl.h"
 #include "nvsim/exec.h"
-#include "nvabi/versions.h"
+#include "nvabi/control_sizes.h"
 
 #define CHANNELS_MAX 4096
 
@@ -53,6 +53,13 @@ static u32 one(struct sim_call *call, struct sim_object *object, void *params)
 static u32 zero(struct sim_call *call, struct sim_object *object, void *params)
 {
 	*(u32 *)params = 0;
+	return NV_OK;
+}
+
+static u32 virtualisation_none(struct sim_call *call, struct sim_object *object, void *params)
+{
+	memset(params, 0,
+	       nvabi_control_bytes(sim_abi, NV0080_CTRL_GPU_GET_VIRTUALIZATION_MODE, sizeof(u32)));
 	return NV_OK;
 }
 
@@ -148,7 +155,7 @@ const struct sim_ctrl sim_ctrl_device[] = {
 	{ NV0073_CTRL_SYSTEM_GET_NUM_HEADS, 12, 0, display_none },
 	{ NV0073_CTRL_SYSTEM_GET_SUPPORTED, 12, 0, display_none },
 	{ NV0080_CTRL_GPU_QUERY_PERSISTENCE, 4, 0, persistence },
-	{ NV0080_CTRL_GPU_GET_VIRTUALIZATION_MODE, 4, 0, zero },
+	{ NV0080_CTRL_GPU_GET_VIRTUALIZATION_MODE, 4, 0, virtualisation_none },
 	{ NV0080_CTRL_GPU_GET_VGX_CAPS, 1, 0, zero_byte },
 	{ NV0080_CTRL_GPU_GET_BRAND_CAPS, 4, 0, zero },
 	{ NV0080_CTRL_GR_GET_CAPS, 16, 0, gr_caps },
@@ -160,6 +167,7 @@ const struct sim_ctrl sim_ctrl_device[] = {
 	{ NV0080_CTRL_FIFO_GET_CAPS, 16, 0, fifo_caps },
 	{ NV0080_CTRL_FIFO_GET_CAPS_V2, 2, 0, small_caps },
 	{ NV0080_CTRL_FIFO_GET_CHANNELLIST, 24, 0, channel_list },
+	{ NV0080_CTRL_PERF_CUDA_LIMIT_SET_CONTROL, 1, 0, sim_ctrl_accept },
 	{ NV0080_CTRL_PERF_CUDA_LIMIT_OBSERVED, 0, SIM_CTRL_ANYSIZE, sim_ctrl_accept },
 };
 const size_t sim_ctrl_device_count = ARRAY_SIZE(sim_ctrl_device);

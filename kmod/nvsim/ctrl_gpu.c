@@ -6,9 +6,9 @@
 
 #include "nvsim/ctrl.h"
 #include "nvsim/exec.h"
+#include "nvabi/versions.h"
 
 #define ENGINES_MAX      62
-#define GPU_INFO_MAX     64
 #define CORRELATIONS_MAX 16
 
 static u32 gpu_info_value(struct sim_object *object, u32 index, u32 *value)
@@ -23,19 +23,24 @@ static u32 gpu_info_value(struct sim_object *object, u32 index, u32 *value)
 	}
 }
 
+static u32 gpu_info_max(void)
+{
+	return (sim_abi->gpu_info_v2_bytes - sizeof(u32)) / sizeof(struct nv_info_pair);
+}
+
 static u32 gpu_info(struct sim_call *call, struct sim_object *object, void *params)
 {
 	struct nv_list_pointer *p = params;
 
-	return sim_ctrl_info_list(call, object, p->count, GPU_INFO_MAX, p->list, gpu_info_value);
+	return sim_ctrl_info_list(call, object, p->count, gpu_info_max(), p->list, gpu_info_value);
 }
 
 static u32 gpu_info_v2(struct sim_call *call, struct sim_object *object, void *params)
 {
 	u32 *count = params;
 
-	return sim_ctrl_info_pairs(object, *count, GPU_INFO_MAX, (struct nv_info_pair *)(count + 1),
-				   gpu_info_value);
+	return sim_ctrl_info_pairs(object, *count, gpu_info_max(),
+				   (struct nv_info_pair *)(count + 1), gpu_info_value);
 }
 
 /* Flags at 0: bit 0 asks for 16-bit characters. */

@@ -4,6 +4,9 @@
 #include <linux/uuid.h>
 
 #include "nvsim/ctrl.h"
+#include "nvabi/control_sizes.h"
+
+#define BUILD_VERSION_V2_BYTES 776
 
 #define NO_ID  0xffffffffu
 #define SLOTS  32
@@ -32,16 +35,22 @@ static u32 build_version(struct sim_call *call, struct sim_object *object, void 
 	return NV_OK;
 }
 
-/* The strings are longer from 570 on: the numbers stand at the end in every version. */
+/* From 570 a string more, the branch's name, stands before the title. */
 static u32 build_version_v2(struct sim_call *call, struct sim_object *object, void *params)
 {
-	struct nv0000_build_version_v2 *p = params;
+	const u32 text = NV0000_BUILD_VERSION_V2_TEXT;
+	u32 bytes = nvabi_control_bytes(sim_abi, NV0000_CTRL_SYSTEM_GET_BUILD_VERSION_V2,
+					BUILD_VERSION_V2_BYTES);
+	struct nv0000_build_version_v2_end *end = params + bytes - sizeof(*end);
 
-	strscpy(p->driver_version, sim_params.version, sizeof(p->driver_version));
-	strscpy(p->version, sim_params.version, sizeof(p->version));
-	strscpy(p->title, TITLE, sizeof(p->title));
-	p->changelist = CHANGE;
-	p->official_changelist = CHANGE;
+	memset(params, 0, bytes);
+	strscpy(params, sim_params.version, text);
+	strscpy(params + text, sim_params.version, text);
+	if (bytes > BUILD_VERSION_V2_BYTES)
+		scnprintf(params + 2 * text, text, "r%u_00", sim_abi->branch);
+	strscpy((char *)end - text, TITLE, text);
+	end->changelist = CHANGE;
+	end->official_changelist = CHANGE;
 	return NV_OK;
 }
 
@@ -237,7 +246,7 @@ static u32 none(struct sim_call *call, struct sim_object *object, void *params)
 
 static u32 cc_capabilities(struct sim_call *call, struct sim_object *object, void *params)
 {
-	memset(params, 0, 5);
+	memset(params, 0, nvabi_control_bytes(sim_abi, NVCB33_CTRL_SYSTEM_GET_CAPABILITIES, 5));
 	return NV_OK;
 }
 
@@ -248,7 +257,8 @@ static u32 accounting(struct sim_call *call, struct sim_object *object, void *pa
 
 const struct sim_ctrl sim_ctrl_root[] = {
 	{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION, 40, 0, build_version },
-	{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION_V2, 776, 0, build_version_v2 },
+	{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION_V2, BUILD_VERSION_V2_BYTES, 0, build_version_v2 },
+	{ NV0000_CTRL_SYSTEM_GET_FEATURES, 4, 0, none },
 	{ NV0000_CTRL_SYSTEM_GET_FABRIC_STATUS, 4, 0, fabric_status },
 	{ NV0000_CTRL_GPU_GET_ATTACHED_IDS, 128, 0, attached_ids },
 	{ NV0000_CTRL_GPU_GET_ID_INFO, 40, 0, id_info },

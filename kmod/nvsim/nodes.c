@@ -13,7 +13,8 @@
 
 struct class *sim_device_class;
 
-static struct cdev frontend;
+static struct cdev devices[2];
+static unsigned int regions_made;
 static unsigned int made; /* nodes of cards */
 
 static char *node_name(compat_const_device *device, umode_t *mode)
@@ -48,27 +49,74 @@ static void nodes_drop(void)
 	device_destroy(sim_device_class, MKDEV(NV_MAJOR, NV_MINOR_CTL));
 }
 
-/* The name in /proc/devices: nv-frontend.c up to 535, nv.c later. */
-static const char *region_name(void)
+/*
+ * Lines of /proc/devices: nv-frontend.c up to 535, nv.c later (248 regular minors:
+ * kernel-open/common/inc/nv-chardev-numbers.h).
+ */
+struct region {
+	const char *name;
+	unsigned int first, count;
+};
+
+static const struct region regions_535[] = { { "nvidia-frontend", 0, 256 } };
+static const struct region regions_550[] = { { "nvidia", 0, 248 },
+					     { "nvidiactl", NV_MINOR_CTL, 1 } };
+
+static const struct region *region(unsigned int i)
 {
-	return sim_abi->branch < 550 ? "nvidia-frontend" : "nvidia";
+	if (sim_abi->branch < 550)
+		return i < ARRAY_SIZE(regions_535) ? &regions_535[i] : NULL;
+	return i < ARRAY_SIZE(regions_550) ? &regions_550[i] : NULL;
+}
+
+static void regions_drop(unsigned int count)
+{
+	while (count--) {
+		cdev_del(&devices[count]);
+		unregister_chrdev_region(MKDEV(NV_MAJOR, region(count)->first),
+					 region(count)->count);
+	}
+}
+
+static int region_make(struct cdev *device, const struct region *r)
+{
+	dev_t first = MKDEV(NV_MAJOR, r->first);
+	int err = register_chrdev_region(first, r->count, r->name);
+
+	if (err)
+		return err;
+	cdev_init(device, &sim_file_ops);
+	device->owner = THIS_MODULE;
+	err = cdev_add(device, first, r->count);
+	if (err)
+		unregister_chrdev_region(first, r->count);
+	return err;
+}
+
+static int regions_make(void)
+{
+	int err;
+
+	for (regions_made = 0; region(regions_made); regions_made++) {
+		err = region_make(&devices[regions_made], region(regions_made));
+		if (err) {
+			regions_drop(regions_made);
+			return err;
+		}
+	}
+	return 0;
 }
 
 int sim_nodes_init(void)
 {
-	int err = register_chrdev_region(MKDEV(NV_MAJOR, 0), 256, region_name());
+	int err = regions_make();
 
 	if (err)
 		return err;
-	cdev_init(&frontend, &sim_file_ops);
-	frontend.owner = THIS_MODULE;
-	err = cdev_add(&frontend, MKDEV(NV_MAJOR, 0), 256);
-	if (err)
-		goto region;
 	sim_device_class = compat_class_create("nvidia");
 	if (IS_ERR(sim_device_class)) {
 		err = PTR_ERR(sim_device_class);
-		goto cdev;
+		goto regions;
 	}
 	sim_device_class->devnode = node_name;
 	err = nodes_make();
@@ -76,10 +124,8 @@ int sim_nodes_init(void)
 		return 0;
 	nodes_drop();
 	class_destroy(sim_device_class);
-cdev:
-	cdev_del(&frontend);
-region:
-	unregister_chrdev_region(MKDEV(NV_MAJOR, 0), 256);
+regions:
+	regions_drop(regions_made);
 	return err;
 }
 
@@ -87,6 +133,5 @@ void sim_nodes_exit(void)
 {
 	nodes_drop();
 	class_destroy(sim_device_class);
-	cdev_del(&frontend);
-	unregister_chrdev_region(MKDEV(NV_MAJOR, 0), 256);
+	regions_drop(regions_made);
 }
