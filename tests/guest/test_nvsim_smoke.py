@@ -16,9 +16,9 @@ SCRIPT: Final = "nvsim-smoke && rmmod nvsim && echo unloaded"
 pytestmark = pytest.mark.guest
 
 
-@pytest.mark.parametrize("presence", ["inode", "f_op"])
-def test_simulated_driver_keeps_its_promises(presence: str) -> None:
-    option = f"nvsim.presence={presence}"
+@pytest.mark.parametrize("version", ["535.261.03", "550.163.01", "570.211.01"])
+def test_simulated_driver_keeps_its_promises(version: str) -> None:
+    option = f"nvsim.version={version}"
     done = subprocess.run(
         [RUN, "--modules", "nvsim", "--option", option, "--", "sh", "-c", SCRIPT],
         capture_output=True,

@@ -144,7 +144,6 @@ static void use_event(struct use *u)
 
 static void use_managed(struct use *u)
 {
-	struct uvm_pool pool = { .base = POOL, .length = 2 * MIB, .gpu_count = 1 };
 	char *at;
 
 	step(u, "managed file", uvm_start(&u->uvm, &u->rm, u->uuid));
@@ -156,8 +155,7 @@ static void use_managed(struct use *u)
 	step(u, "external memory", rm_alloc_video(&u->rm, EXTERNAL, 2 * MIB));
 	step(u, "external mapping", uvm_map(&u->uvm, &u->rm, EXTERNAL, RANGE, 2 * MIB));
 	step(u, "free what is mapped", rm_free(u->rm.ctl, u->rm.client, u->rm.device, EXTERNAL));
-	memcpy(pool.gpus[0].uuid, u->uuid, 16);
-	step(u, "semaphore pool", UVM_CALL(u->uvm.fd, UVM_ALLOC_SEMAPHORE_POOL, &pool));
+	step(u, "semaphore pool", uvm_alloc_pool(&u->uvm, POOL, 2 * MIB));
 }
 
 static void child(const char *dir, const uint8_t uuid[16], int report, bool heir)

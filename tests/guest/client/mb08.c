@@ -32,7 +32,7 @@ struct process {
 
 static int ask(const struct process *p, uint32_t *handle)
 {
-	struct nv_memory_alloc params = { .owner = p->rm.client, .size = p->chunk };
+	union rm_memory_alloc params = { .p = { .owner = p->rm.client, .size = p->chunk } };
 
 	*handle = 0;
 	return rm_alloc(p->rm.ctl, p->rm.client, p->rm.device, handle, NV01_MEMORY_LOCAL_USER,

@@ -151,7 +151,7 @@ static void events(struct rm *rm) {
 }
 
 static void memory(struct rm *rm) {
-  struct nv_memory_alloc p = {.size = 3 * MIB};
+  union rm_memory_alloc p = {.p = {.size = 3 * MIB}};
   uint32_t handle = 0x300;
   uint8_t heap[NVOS32_SIZE];
   long long before = objects();
@@ -162,8 +162,8 @@ static void memory(struct rm *rm) {
          rm_alloc(rm->ctl, rm->client, rm->device, &handle,
                   NV01_MEMORY_LOCAL_USER, &p),
          0);
-  expect("rounded to 2 MiB", p.size, 4 * MIB);
-  expect("limit", p.limit, 4 * MIB - 1);
+  expect("rounded to 2 MiB", p.p.size, 4 * MIB);
+  expect("limit", p.p.limit, 4 * MIB - 1);
   expect("on the card", objects() - before, 4 * MIB);
   expect("too much", rm_alloc_video(rm, 0x301, 64ULL << 30), 0x51);
   rm_heap_request(rm, heap, 0x302, 100000);
@@ -279,7 +279,7 @@ static void window(struct rm *rm) {
     uint32_t format, pad;
     uint64_t page_bytes;
   } p = {.bytes = 64 * MIB};
-  struct nv_memory_alloc m = {.size = 2 * MIB};
+  union rm_memory_alloc m = {.p = {.size = 2 * MIB}};
   uint32_t handle = 0x360, secret = 0x361;
   int gpu = rm_open_gpu("/dev", rm->minor),
       own = rm_open_gpu("/dev", rm->minor);
@@ -297,7 +297,7 @@ static void window(struct rm *rm) {
   expect("map", rm_map(rm->ctl, rm->client, rm->device, handle, 64 * MIB, gpu),
          0);
   at = mmap(NULL, 64 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, gpu, 0);
-  expect("shows what lies there", at[m.offset + 12345], 99);
+  expect("shows what lies there", at[m.p.offset + 12345], 99);
   close(gpu);
   close(own);
   munmap(at, 64 * MIB);

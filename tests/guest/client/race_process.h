@@ -695,11 +695,11 @@ static int foreign_vaspace(const struct uvm *uvm, const struct rm *rm, uint32_t 
 
 static int foreign_map(const struct uvm *uvm, const struct rm *rm, uint32_t client)
 {
-	struct uvm_map_external p;
+	union uvm_map_external p;
 
 	uvm_external_request(&p, uvm, rm, VICTIM_MEMORY, RANGE_A, 2 * MIB);
-	p.h_client = client;
-	return UVM_CALL(uvm->fd, UVM_MAP_EXTERNAL_ALLOCATION, &p);
+	uvm_external_end(&p)->h_client = client;
+	return uvm_map_request(uvm, &p);
 }
 
 static void foreign_objects(struct race *r, uint32_t client)
@@ -707,7 +707,7 @@ static void foreign_objects(struct race *r, uint32_t client)
 	struct rm *rm = &r->rm;
 	struct nv0000_handle_info info = { .h_object = VICTIM_MEMORY, .index = 2 };
 	uint32_t handle = 0xd03;
-	struct nv_memory_alloc p = { .size = MIB };
+	union rm_memory_alloc p = { .p = { .size = MIB } };
 
 	refused(r, "a control on an object",
 		rm_control(rm->ctl, client, client, NV0000_CTRL_CLIENT_GET_HANDLE_INFO, &info,

@@ -35,7 +35,7 @@ enum { ALLOC_SIZE, ALLOC_HANDLE, ALLOC_CLASS, ALLOC_POINTER, ALLOC_ALL, ALLOC_MO
 
 struct flip_alloc {
 	volatile struct nvos21 call;
-	volatile struct nv_memory_alloc params[2];
+	volatile union rm_memory_alloc params[2];
 	atomic_uint mode;
 	unsigned int n;
 };
@@ -48,7 +48,7 @@ static void flip_alloc_step(struct attacker *a)
 	unsigned int mode = f->mode, n = f->n++;
 
 	if (mode == ALLOC_SIZE || mode == ALLOC_ALL)
-		f->params[0].size = flip_size(a->race, n);
+		f->params[0].p.size = flip_size(a->race, n);
 	if (mode == ALLOC_HANDLE || mode == ALLOC_ALL)
 		f->call.h_object_new = flip_handles[n & 1];
 	if (mode == ALLOC_CLASS || mode == ALLOC_ALL)
@@ -370,7 +370,7 @@ static void root_change(struct race *r, struct trap *trap, int fd, volatile stru
 
 static void root_attack(struct race *r, struct rm *rm, int way, struct trap *trap)
 {
-	struct nv_memory_alloc params = { .owner = rm->client, .size = LARGE };
+	union rm_memory_alloc params = { .p = { .owner = rm->client, .size = LARGE } };
 	int tied = tied_file(rm);
 	uint32_t wish = way == ROOT_HIDDEN ? hidden_client(r, tied) : 0;
 	volatile struct nvos21 call = {
@@ -415,10 +415,10 @@ static void root_flip(struct race *r)
 
 static bool fill(struct race *r, uint64_t room)
 {
-	struct nv_memory_alloc p = { .owner = r->rm.client, .attr = BIG_PAGES };
+	union rm_memory_alloc p = { .p = { .owner = r->rm.client, .attr = BIG_PAGES } };
 	uint32_t handle = FILLER;
 
-	p.size = r->quota - books_value(&r->books, "charged") - room;
+	p.p.size = r->quota - books_value(&r->books, "charged") - room;
 	return race_need(r, "filling up",
 			 rm_alloc(r->rm.ctl, r->rm.client, r->rm.device, &handle,
 				  NV01_MEMORY_LOCAL_USER, &p));

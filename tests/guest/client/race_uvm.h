@@ -21,7 +21,7 @@ enum {
 };
 
 struct flip_external {
-	volatile struct uvm_map_external map;
+	union uvm_map_external map;
 	volatile struct uvm_free free;
 	atomic_uint mode;
 	unsigned int n;
@@ -36,11 +36,11 @@ static void flip_external_step(struct attacker *a)
 	unsigned int mode = f->mode, n = f->n++;
 
 	if (mode == EXTERNAL_MEMORY || mode == EXTERNAL_ALL)
-		f->map.h_memory = external_memory[n & 1];
+		*(volatile uint32_t *)&uvm_external_end(&f->map)->h_memory = external_memory[n & 1];
 	if (mode == EXTERNAL_BASE || mode == EXTERNAL_ALL)
-		f->map.base = n & 1 ? RANGE_A : RANGE_B;
+		*(volatile uint64_t *)&f->map.base = n & 1 ? RANGE_A : RANGE_B;
 	if (mode == EXTERNAL_LENGTH || mode == EXTERNAL_ALL)
-		f->map.length = lengths[n & 3];
+		*(volatile uint64_t *)&f->map.length = lengths[n & 3];
 	if (mode == EXTERNAL_FREE || mode == EXTERNAL_ALL) {
 		f->free.base = n & 2 ? RANGE_A : RANGE_B;
 		f->free.length = n & 4 ? RANGE_BYTES : 2 * MIB;
@@ -49,10 +49,7 @@ static void flip_external_step(struct attacker *a)
 
 static void flip_external_reset(struct race *r, const struct uvm *uvm, struct flip_external *f)
 {
-	struct uvm_map_external map;
-
-	uvm_external_request(&map, uvm, &r->rm, external_memory[0], RANGE_A, 2 * MIB);
-	memcpy((void *)&f->map, &map, sizeof(map));
+	uvm_external_request(&f->map, uvm, &r->rm, external_memory[0], RANGE_A, 2 * MIB);
 	f->free.base = RANGE_A;
 	f->free.length = RANGE_BYTES;
 }
@@ -67,7 +64,7 @@ static void external_round(struct race *r, const struct uvm *uvm, struct flip_ex
 	uvm_create_range(uvm->fd, RANGE_A, RANGE_BYTES);
 	uvm_create_range(uvm->fd, RANGE_B, RANGE_BYTES);
 	flip_external_reset(r, uvm, f);
-	if (!uvm_ioctl(uvm->fd, UVM_MAP_EXTERNAL_ALLOCATION, (void *)&f->map) && !f->map.rm_status)
+	if (!uvm_map_request(uvm, &f->map))
 		r->hits++;
 	for (i = 0; i < 2; i++)
 		rm_free(r->rm.ctl, r->rm.client, r->rm.device, external_memory[i]);
@@ -198,15 +195,13 @@ static void pool_quiet(struct race *r, struct pool_race *p)
 static void pool_race(struct race *r)
 {
 	struct pool_race p = { .uvm = { -1, -1, { 0 } } };
-	struct uvm_pool request = { .base = POOL, .length = POOL_BYTES, .gpu_count = 1 };
 	struct attacker a;
 
 	if (!race_need(r, "managed memory", uvm_start(&p.uvm, &r->rm, r->books.uuid)))
 		return;
-	memcpy(request.gpus[0].uuid, p.uvm.uuid, 16);
 	attacker_start(&a, r, pool_free_step, &p);
 	for (; race_goes_on(r); r->done++) {
-		UVM_CALL(p.uvm.fd, UVM_ALLOC_SEMAPHORE_POOL, &request);
+		uvm_alloc_pool(&p.uvm, POOL, POOL_BYTES);
 		if (r->done % CHECK_EVERY)
 			continue;
 		attacker_pause(&a);

@@ -23,6 +23,7 @@
 
 #include "nvabi/numbers.h"
 #include "nvabi/structs.h"
+#include "nvabi/versions.h"
 
 #define MIB                 (1ULL << 20)
 #define RM_STATUS_UNTOUCHED 0x7eadbeef /* the driver wrote no status */
@@ -37,6 +38,46 @@ struct rm { /* one control file with one client on the folder's first card */
 /* Handles that the programs choose are below 0x100000, those of the frame stand here. */
 #define RM_DEVICE    0x00de0000u
 #define RM_SUBDEVICE 0x00de0001u
+
+/* ---- the driver's version: parameters grow, and the driver copies as many bytes as it knows ---- */
+
+#define RM_PARAMS_ROOM 192 /* more than any version's memory or address space parameters */
+
+union rm_memory_alloc {
+	struct nv_memory_alloc p;
+	uint8_t room[RM_PARAMS_ROOM];
+};
+
+union rm_vaspace_alloc {
+	struct nv_vaspace_alloc p;
+	uint8_t room[RM_PARAMS_ROOM];
+};
+
+static inline const struct nvabi_version *rm_find_abi(void)
+{
+	const struct nvabi_version *abi = NULL;
+	char text[512] = "", *word, *rest = text;
+	FILE *file = fopen("/proc/driver/nvidia/version", "r");
+
+	if (file) {
+		if (!fgets(text, sizeof(text), file))
+			text[0] = '\0';
+		fclose(file);
+	}
+	while (!abi && (word = strtok_r(rest, " \t\n", &rest)))
+		abi = nvabi_version_find(word);
+	return abi ?: nvabi_version_find("535.261.03");
+}
+
+/* The row of the driver that runs here; without one, the first. */
+static inline const struct nvabi_version *rm_abi(void)
+{
+	static const struct nvabi_version *abi;
+
+	if (!abi)
+		abi = rm_find_abi();
+	return abi;
+}
 
 /* ---- nodes ---- */
 
@@ -223,18 +264,18 @@ static inline int rm_import(int fd, uint32_t client, uint32_t device, uint32_t o
 
 static inline int rm_alloc_video(const struct rm *rm, uint32_t handle, uint64_t bytes)
 {
-	struct nv_memory_alloc p = { .owner = rm->client, .size = bytes };
+	union rm_memory_alloc p = { .p = { .owner = rm->client, .size = bytes } };
 
 	return rm_alloc(rm->ctl, rm->client, rm->device, &handle, NV01_MEMORY_LOCAL_USER, &p);
 }
 
 static inline int rm_alloc_system(const struct rm *rm, uint32_t handle, uint64_t bytes)
 {
-	struct nv_memory_alloc p = {
-		.owner = rm->client,
-		.size = bytes,
-		.attr = NVOS32_ATTR_LOCATION_PCI << 25,
-	};
+	union rm_memory_alloc p = { .p = {
+					    .owner = rm->client,
+					    .size = bytes,
+					    .attr = NVOS32_ATTR_LOCATION_PCI << 25,
+				    } };
 
 	return rm_alloc(rm->ctl, rm->client, rm->device, &handle, NV01_MEMORY_SYSTEM, &p);
 }
@@ -332,29 +373,51 @@ static inline int rm_start(struct rm *rm, const char *dir)
 
 /* ---- the managed-memory node ---- */
 
-#define UVM_MAP_EXTERNAL_BYTES 1200 /* 535 */
-#define UVM_POOL_BYTES         1184
+#define UVM_MAP_EXTERNAL_ROOM 9264 /* 550 and later; 1200 before */
+#define UVM_POOL_ROOM         9248 /* 1184 before */
 
 struct uvm_gpu_attributes { /* UvmGpuMappingAttributes: uvm_types.h */
 	uint8_t uuid[16];
 	uint32_t mapping, caching, format, element_bits, compression;
 };
 
-struct uvm_map_external { /* UVM_MAP_EXTERNAL_ALLOCATION_PARAMS of 535 */
-	uint64_t base, length, offset;
-	struct uvm_gpu_attributes gpus[32];
+/* UVM_MAP_EXTERNAL_ALLOCATION_PARAMS: as many attributes as the version has cards, then the end. */
+union uvm_map_external {
+	struct {
+		uint64_t base, length, offset;
+		struct uvm_gpu_attributes first;
+	};
+	uint8_t room[UVM_MAP_EXTERNAL_ROOM];
+};
+
+struct uvm_map_external_end {
 	uint64_t gpu_count;
 	uint32_t rm_ctrl_fd, h_client, h_memory, rm_status;
 };
-static_assert(sizeof(struct uvm_map_external) == UVM_MAP_EXTERNAL_BYTES, "535");
 
-struct uvm_pool { /* UVM_ALLOC_SEMAPHORE_POOL_PARAMS of 535 */
-	uint64_t base, length;
-	struct uvm_gpu_attributes gpus[32];
+/* UVM_ALLOC_SEMAPHORE_POOL_PARAMS: the same without an offset and a memory object. */
+union uvm_pool {
+	struct {
+		uint64_t base, length;
+		struct uvm_gpu_attributes first;
+	};
+	uint8_t room[UVM_POOL_ROOM];
+};
+
+struct uvm_pool_end {
 	uint64_t gpu_count;
 	uint32_t rm_status, pad;
 };
-static_assert(sizeof(struct uvm_pool) == UVM_POOL_BYTES, "535");
+
+static inline struct uvm_map_external_end *uvm_external_end(union uvm_map_external *p)
+{
+	return (void *)(p->room + rm_abi()->uvm_map_external_count_off);
+}
+
+static inline struct uvm_pool_end *uvm_pool_end(union uvm_pool *p)
+{
+	return (void *)(p->room + rm_abi()->uvm_semaphore_pool_status_off - sizeof(uint64_t));
+}
 
 struct uvm { /* an initialised managed-memory file that knows one card */
 	int fd, mm_fd;
@@ -388,27 +451,46 @@ static inline int uvm_free_range(int fd, uint64_t base, uint64_t length)
 	return UVM_CALL(fd, UVM_FREE, &p);
 }
 
-static inline void uvm_external_request(struct uvm_map_external *p, const struct uvm *uvm,
+static inline void uvm_external_request(union uvm_map_external *p, const struct uvm *uvm,
 					const struct rm *rm, uint32_t memory, uint64_t base,
 					uint64_t length)
 {
+	struct uvm_map_external_end *end = uvm_external_end(p);
+
 	memset(p, 0, sizeof(*p));
 	p->base = base;
 	p->length = length;
-	p->gpu_count = 1;
-	memcpy(p->gpus[0].uuid, uvm->uuid, 16);
-	p->rm_ctrl_fd = (uint32_t)rm->ctl;
-	p->h_client = rm->client;
-	p->h_memory = memory;
+	memcpy(p->first.uuid, uvm->uuid, 16);
+	end->gpu_count = 1;
+	end->rm_ctrl_fd = (uint32_t)rm->ctl;
+	end->h_client = rm->client;
+	end->h_memory = memory;
+	end->rm_status = RM_STATUS_UNTOUCHED;
+}
+
+static inline int uvm_map_request(const struct uvm *uvm, union uvm_map_external *p)
+{
+	return uvm_ioctl(uvm->fd, UVM_MAP_EXTERNAL_ALLOCATION, p) ?:
+		       (int)uvm_external_end(p)->rm_status;
+}
+
+static inline int uvm_alloc_pool(const struct uvm *uvm, uint64_t base, uint64_t length)
+{
+	union uvm_pool p = { .base = base, .length = length };
+
+	memcpy(p.first.uuid, uvm->uuid, 16);
+	uvm_pool_end(&p)->gpu_count = 1;
+	uvm_pool_end(&p)->rm_status = RM_STATUS_UNTOUCHED;
+	return uvm_ioctl(uvm->fd, UVM_ALLOC_SEMAPHORE_POOL, &p) ?: (int)uvm_pool_end(&p)->rm_status;
 }
 
 static inline int uvm_map(const struct uvm *uvm, const struct rm *rm, uint32_t memory,
 			  uint64_t base, uint64_t length)
 {
-	struct uvm_map_external p;
+	union uvm_map_external p;
 
 	uvm_external_request(&p, uvm, rm, memory, base, length);
-	return UVM_CALL(uvm->fd, UVM_MAP_EXTERNAL_ALLOCATION, &p);
+	return uvm_map_request(uvm, &p);
 }
 
 static inline int uvm_migrate(const struct uvm *uvm, uint64_t base, uint64_t length)
@@ -489,7 +571,7 @@ static inline int uvm_register(struct uvm *uvm, const struct rm *rm, const uint8
 /* The address space UVM_VASPACE under the client, registered with the file. */
 static inline int uvm_add_vaspace(struct uvm *uvm, const struct rm *rm)
 {
-	struct nv_vaspace_alloc space = { 0 };
+	union rm_vaspace_alloc space = { 0 };
 	struct uvm_register_gpu_vaspace reg = {
 		.rm_ctrl_fd = (uint32_t)rm->ctl,
 		.h_client = rm->client,
