@@ -90,7 +90,8 @@ def build(
     if built.ko.exists() and not sparse:
         os.utime(built.ko)
         return built
-    tree = paths.WORK / "modules" / kernel.release / variant
+    # By its folder: a kernel configured anew has the same release.
+    tree = paths.WORK / "modules" / kernel.folder.name / variant
     with cache.locked(tree.with_suffix(".lock")):
         if built.ko.exists() and not sparse:
             return built
