@@ -22,6 +22,8 @@ typedef void (*reader)(const struct nvabi_version *v, const void *arg, struct gs
 #define BYTES_UNMAP_DMA  0xfffa
 #define BYTES_DMABUF     0xfff9
 #define BYTES_WAIT_OPEN  0xfff8 /* 8, where the driver has it */
+#define BYTES_CARDS      0xfff7 /* any; whole entries where sizes are checked */
+#define BYTES_ROOT_ONLY  0xfff6 /* any: others are refused first; 4 where sizes are checked */
 
 struct escape {
 	u8 nr;
@@ -472,7 +474,7 @@ static const struct escape escapes[] = { /* sorted by number */
 	STRUCT(NV_ESC_RM_BIND_CONTEXT_DMA, ON_CTL, nvos49, GSH_REQ_BIND_DMA, read_bind_dma),
 	STRUCT(NV_ESC_RM_UPDATE_DEVICE_MAPPING_INFO, ON_CTL, nvos56, GSH_REQ_UPDATE_MAPPING, read_update_mapping),
 	PLAIN(NV_ESC_RM_DIAGNOSTIC, ON_CTL, BYTES_ANY, GSH_REQ_DENY, NULL),
-	PLAIN(NV_ESC_CARD_INFO, ON_CTL, BYTES_ANY, GSH_REQ_CARD_INFO, NULL),
+	PLAIN(NV_ESC_CARD_INFO, ON_CTL, BYTES_CARDS, GSH_REQ_CARD_INFO, NULL),
 	PLAIN(NV_ESC_REGISTER_FD, ON_BOTH, sizeof(struct nv_register_fd), GSH_REQ_REGISTER_FD, read_register_fd),
 	STRUCT(NV_ESC_ALLOC_OS_EVENT, ON_BOTH, nv_alloc_os_event, GSH_REQ_OS_EVENT_ALLOC, read_os_event),
 	STRUCT(NV_ESC_FREE_OS_EVENT, ON_BOTH, nv_free_os_event, GSH_REQ_OS_EVENT_FREE, read_os_event),
@@ -482,8 +484,7 @@ static const struct escape escapes[] = { /* sorted by number */
 	PLAIN(NV_ESC_QUERY_DEVICE_INTR, ON_GPU, BYTES_AT_LEAST_8, GSH_REQ_PASS, NULL),
 	PLAIN(NV_ESC_SYS_PARAMS, ON_CTL, sizeof(struct nv_sys_params), GSH_REQ_PASS, NULL),
 	PLAIN(NV_ESC_NUMA_INFO, ON_GPU, sizeof(struct nv_numa_info), GSH_REQ_PASS, NULL),
-	/* An unprivileged caller is refused before size and node are looked at. */
-	PLAIN(NV_ESC_SET_NUMA_STATUS, ON_BOTH, BYTES_ANY, GSH_REQ_DENY, NULL),
+	PLAIN(NV_ESC_SET_NUMA_STATUS, ON_BOTH, BYTES_ROOT_ONLY, GSH_REQ_DENY, NULL),
 	{ NV_ESC_EXPORT_TO_DMABUF_FD, ON_GPU, BYTES_DMABUF, GSH_REQ_DENY, 0, read_dmabuf },
 	PLAIN(NV_ESC_WAIT_OPEN_COMPLETE, ON_BOTH, BYTES_WAIT_OPEN, GSH_REQ_PASS, NULL),
 };
@@ -512,7 +513,12 @@ static bool size_is_right(const struct nvabi_version *v, u16 rule, u32 bytes)
 	case BYTES_ANY:
 		return true;
 	case BYTES_AT_LEAST_8:
-		return bytes >= 8;
+		return v->checks_ioctl_sizes ? bytes == 8 : bytes >= 8;
+	case BYTES_CARDS:
+		return !v->checks_ioctl_sizes ||
+		       (bytes && bytes % sizeof(struct nv_card_info) == 0);
+	case BYTES_ROOT_ONLY:
+		return !v->checks_ioctl_sizes || bytes == 4;
 	case BYTES_WORDS:
 		return bytes && bytes % 4 == 0;
 	case BYTES_RM_ALLOC:

@@ -118,6 +118,9 @@ static bool layout(const struct nvabi_version *v, const struct command *command,
 	case UVM_SET_PREFERRED_LOCATION:
 		*status_off = v->uvm_preferred_location_status_off;
 		return true;
+	case UVM_ENABLE_SYSTEM_WIDE_ATOMICS:
+	case UVM_DISABLE_SYSTEM_WIDE_ATOMICS:
+		return v->uvm_has_system_wide_atomics;
 	case UVM_TOOLS_GET_PROCESSOR_TABLE:
 		*bytes = v->uvm_processor_table_bytes;
 		*status_off = v->uvm_processor_table_status_off;

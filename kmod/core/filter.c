@@ -120,6 +120,12 @@ struct gsh_verdict gsh_filter_class(const struct nvabi_version *v, u32 class_id)
 	case 0x402c: /* NV40_I2C: buses of the board */
 	case 0xcbca: /* NV_COUNTER_COLLECTION_UNIT: load of the whole card */
 		return deny(NV_ERR_INSUFFICIENT_PERMISSIONS);
+	case HOPPER_MMU_VIDMEM_ACCESS_BIT_BUFFER: /* who touched which memory, of the whole card */
+	case KERNEL_WATCHDOG: /* everybody's */
+		return deny(NV_ERR_INSUFFICIENT_PERMISSIONS);
+	case LOCK_STRESS_OBJECT: /* holds the driver's locks as a test */
+	case LOCK_TEST_RELAXED_DUP_OBJECT:
+		return deny(NV_ERR_NOT_SUPPORTED);
 	case 0x00de: /* RM_USER_SHARED_DATA: a page with the card's free memory and load; no view of it */
 		return deny(NV_ERR_NOT_SUPPORTED);
 	default:
@@ -163,7 +169,7 @@ struct control {
 #define TRACK                     GSH_VERDICT_TRACK
 
 /*
- * Names and numbers: open-gpu-kernel-modules 535.261.03, src/common/sdk/nvidia/inc/ctrl;
+ * Names and numbers: open-gpu-kernel-modules 535.261.03 (or the branch in brackets), src/common/sdk/nvidia/inc/ctrl;
  * who may call: src/nvidia/generated. Controls that change a state of the whole card or machine
  * are refused PERM, as on a machine whose operator has reserved them; replies about neighbours
  * NOSUP, which tools show as "N/A".
@@ -222,6 +228,7 @@ static const struct control controls[] = { /* sorted by command */
 	DENY(NV0000_CTRL_OS_UNIX_IMPORT_OBJECTS_FROM_FD, NOSUP),
 	/* 0x0080: a device */
 	ALLOW(0x00801705, SCHED), /* FIFO_START_SELECTED_CHANNELS */
+	DENY(0x0080200a, PERM), /* INTERNAL_MEMSYS_SET_ZBC_REFERENCED: clear colours of the whole card (580) */
 	ALLOW(0x00809909, 0), /* undocumented; libcuda cannot do without (observed) */
 	DENY(0x00e00101, NOSUP), /* EXPORT_MEM: keeps memory alive */
 	DENY(0x00fd0104, NOSUP), /* ATTACH_GPU: multicast over several cards */
@@ -238,7 +245,13 @@ static const struct control controls[] = { /* sorted by command */
 	VIEW(NV2080_CTRL_GPU_GET_PID_INFO, GSH_VIEW_PID_INFO),
 	DENY(0x20800192, PERM), /* GPU_HANDLE_VF_PRI_FAULT */
 	DENY(0x20800199, PERM), /* GPU_SET_EGM_GPA_FABRIC_BASE_ADDR */
+	DENY(0x208001a9, PERM), /* GPU_MARK_DEVICE_FOR_RESET and its three kin (570) */
+	DENY(0x208001aa, PERM),
+	DENY(0x208001ac, PERM),
+	DENY(0x208001ad, PERM),
 	DENY(0x208001af, NOSUP), /* GPU_GET_NVENC_SW_SESSION_INFO_V2 */
+	DENY(0x208001e8, PERM), /* GPU_RPC_GSP_TEST: load on the firmware, by pointers (580) */
+	DENY(0x208001e9, PERM), /* GPU_RPC_GSP_QUERY_SIZES */
 	DENY(0x20800309, PERM), /* EVENT_VIDEO_BIND_EVTBUF: everybody's video engines (550) */
 	DENY(0x20800407, PERM), /* TIMER_SET_GR_TICK_FREQ */
 	DENY(0x20800601, PERM), /* I2C_*: buses of the board */
@@ -246,6 +259,7 @@ static const struct control controls[] = { /* sorted by command */
 	DENY(0x20800603, PERM),
 	DENY(0x20800604, PERM),
 	DENY(0x20800610, PERM),
+	DENY(0x20800ada, NOSUP), /* INTERNAL_SPDM_RETRIEVE_TRANSCRIPT (570) */
 	DENY(0x20801102, NOSUP), /* SET_GPFIFO: names any channel */
 	DENY(0x20801103, NOSUP), /* FIFO_BIND_ENGINES: names any client's channels */
 	CHECK(NV2080_CTRL_FIFO_DISABLE_CHANNELS, CHANNELS | SCHED, NV_ERR_INVALID_CLIENT),
@@ -253,16 +267,24 @@ static const struct control controls[] = { /* sorted by command */
 	DENY(0x20801115, PERM), /* FIFO_RUNLIST_SET_SCHED_POLICY: the driver asks for the nice right */
 	DENY(0x20801118, PERM), /* FIFO_SETUP_VF_ZOMBIE_SUBCTX_PDB */
 	DENY(0x2080111a, PERM), /* FIFO_DISABLE_CHANNELS_FOR_KEY_ROTATION (550) */
+	DENY(0x2080111b, PERM), /* FIFO_DISABLE_CHANNELS_FOR_KEY_ROTATION_V2 */
+	DENY(0x2080111c, PERM), /* FIFO_ROTATE_KEYS: disables any client's channels (595) */
 	DENY(0x20801121, PERM), /* FIFO_OBJSCHED_SET_STATE: scheduling of the whole card (550) */
+	DENY(0x20801123, NOSUP), /* FIFO_GET_CHANNEL_GROUP_UNIQUE_ID_INFO: names any client's (570) */
+	DENY(0x20801124, NOSUP), /* FIFO_QUERY_CHANNEL_UNIQUE_ID */
 	DENY(0x2080121c, NOSUP), /* GR_GET_CURRENT_RESIDENT_CHANNEL: who runs now */
 	DENY(0x20801231, PERM), /* GR_FECS_BIND_EVTBUF_FOR_UID: context switches of the whole card */
 	DENY(0x20801238, PERM), /* GR_FECS_BIND_EVTBUF_FOR_UID_V2 */
+	DENY(0x2080123e, PERM), /* GR_TEST_CTXSW_ERROR_LOGS (595) */
 	VIEW(NV2080_CTRL_FB_GET_INFO, GSH_VIEW_FB_INFO),
 	VIEW(NV2080_CTRL_FB_GET_INFO_V2, GSH_VIEW_FB_INFO_V2),
 	DENY(0x2080130f, PERM), /* FB_SET_GPU_CACHE_ALLOC_POLICY */
 	DENY(0x20801318, PERM), /* FB_SET_GPU_CACHE_ALLOC_POLICY_V2 */
 	VIEW(NV2080_CTRL_FB_GET_FB_REGION_INFO, GSH_VIEW_FB_REGIONS),
 	DENY(0x20801349, NOSUP), /* FB_GET_CLIENT_ALLOCATION_INFO: everybody's memory, by pointers */
+	DENY(0x20801353, PERM), /* GMMU_COMMIT_TLB_INVALIDATE: everybody's address spaces (570) */
+	DENY(0x20801360, NOSUP), /* FB_GET_CARVEOUT_REGION_INFO: physical regions (580) */
+	DENY(0x20801362, NOSUP), /* FB_GET_UGPU_MEMORY_INFO: total and free memory of the card (595) */
 	DENY(0x20801709, PERM), /* MC_SET_HOSTCLK_SLOWDOWN_STATUS */
 	DENY(0x20801806, PERM), /* BUS_SET_HWBC_UPSTREAM_PCIE_SPEED */
 	DENY(0x20801812, PERM), /* BUS_SERVICE_GPU_MULTIFUNC_STATE */
@@ -273,7 +295,11 @@ static const struct control controls[] = { /* sorted by command */
 	DENY(0x20801820, PERM), /* BUS_CLEAR_PEX_UTIL_COUNTERS */
 	DENY(0x20801824, PERM), /* BUS_CONTROL_PUBLIC_ASPM_BITS */
 	DENY(0x20801826, PERM), /* BUS_SET_EOM_PARAMETERS */
+	DENY(0x20801832, PERM), /* BUS_SET_C2C_LPWR_STATE_VOTE: power of the whole card (580) */
+	DENY(0x20801836, PERM), /* BUS_SET_C2C_LPWR_IDLE_THRESHOLD (595) */
+	DENY(0x20801837, NOSUP), /* BUS_GET_C2C_PACKET_COUNTERS: everybody's transfers (595) */
 	DENY(0x2080205b, PERM), /* PERF_SET_POWERSTATE */
+	DENY(0x20802069, NOSUP), /* PERF_GET_TEGRA_PERFMON_SAMPLE: load of the whole card (580) */
 	DENY(0x2080206f, PERM), /* PERF_RATED_TDP_SET_CONTROL */
 	DENY(0x20802087, NOSUP), /* PERF_GET_VIDEO_ENGINE_PERFMON_SAMPLE: everybody's (550) */
 	DENY(0x20802092, PERM), /* PERF_SET_AUX_POWER_STATE */
@@ -286,6 +312,7 @@ static const struct control controls[] = { /* sorted by command */
 	DENY(0x2080270c, PERM), /* GPU_PROCESS_POST_GC6_EXIT_TASKS (550) */
 	DENY(0x20803504, NOSUP), /* FLA_GET_FABRIC_MEM_STATS: total and free of the card's fabric memory */
 	DENY(0x20803602, NOSUP), /* GSP_GET_RM_HEAP_STATS */
+	DENY(0x20803604, NOSUP), /* GSP_GET_LIBOS_HEAP_STATS (570) */
 	DENY(0x20803a01, NOSUP), /* DMABUF_EXPORT_OBJECTS_TO_FD */
 	DENY(0x20803d02, PERM), /* OS_UNIX_ALLOW_DISALLOW_GCOFF */
 	DENY(0x20804102, PERM), /* SET_EC_THROTTLE_MODE (550) */
@@ -370,6 +397,7 @@ static struct gsh_verdict listed(const struct control *row)
 static bool interface_is_denied(u32 cmd)
 {
 	switch (cmd >> 16) {
+	case 0x0100: /* holds the driver's locks as a test */
 	case 0x208f: /* diagnosis: cache control, PCI configuration writes */
 	case 0x2081: /* undocumented */
 	case 0x2082:

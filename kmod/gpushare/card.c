@@ -125,13 +125,13 @@ static int read_uuid(struct gsh_card *card)
 /* The name is only shown. */
 static void read_name(struct gsh_card *card)
 {
-	u8 *params = kzalloc(gsh_version->name_string_bytes, GFP_KERNEL);
+	struct nv2080_name_string *params = kzalloc(sizeof(*params), GFP_KERNEL);
 
 	if (!params)
 		return;
 	gsh_rm_control(card->h_client, card->h_subdevice, NV2080_CTRL_GPU_GET_NAME_STRING, params,
 		       gsh_version->name_string_bytes);
-	strscpy(card->name, params + NV2080_NAME_STRING_OFF_TEXT, sizeof(card->name));
+	strscpy(card->name, params->name, sizeof(card->name));
 	kfree(params);
 }
 

@@ -5,7 +5,7 @@
  * driver (the libraries leave it 0). Facts only; what a tenant may use is decided
  * in core/filter.c.
  *
- * Complete for 535.261.03, 550.163.01 and 570.211.01. Source: their
+ * Complete for 535.54.03 to 595.45.04. Source: their
  * src/nvidia/src/kernel/rmapi/resource_list.h and the headers it names; sizes by compiler.
  * A class that a driver does not have is refused by it (0x22) before parameters are read.
  */
@@ -93,6 +93,7 @@ static inline const struct nvabi_class *nvabi_classes(__u32 *count)
 		{ NV01_MEMORY_LIST_SYSTEM, NVABI_IS(152), NVABI_C3(MEM_WINDOW, PRIVILEGED, REQUIRED) },
 		{ NV01_MEMORY_LIST_FBMEM, NVABI_IS(152), NVABI_C3(MEM_WINDOW, PRIVILEGED, REQUIRED) },
 		{ NV01_MEMORY_LIST_OBJECT, NVABI_IS(152), NVABI_C3(MEM_WINDOW, PRIVILEGED, REQUIRED) },
+		{ KERNEL_WATCHDOG, NVABI_IS(0), 0 },
 		{ /* KERNEL_GRAPHICS_CONTEXT */ 0x0090, NVABI_IS(0), NVABI_C(KERNEL) },
 		{ /* NV0092_RG_LINE_CALLBACK */ 0x0092, NVABI_IS(32), NVABI_C3(DISPLAY, KERNEL, REQUIRED) },
 		{ /* NV01_MEMORY_HW_RESOURCES */ 0x00b1, NVABI_IS(120), NVABI_C(REQUIRED) },
@@ -109,7 +110,8 @@ static inline const struct nvabi_class *nvabi_classes(__u32 *count)
 		{ NV_MEMORY_FABRIC_IMPORTED_REF, NVABI_IS(32), NVABI_C2(MEM_REFERENCE, REQUIRED) },
 		{ NV_MEMORY_MULTICAST_FABRIC, NVABI_BY(multicast_alloc_bytes), NVABI_C2(MEM_REFERENCE, REQUIRED) },
 		{ NV_MEMORY_MAPPER, NVABI_BY(memory_mapper_alloc_bytes), NVABI_C(REQUIRED) },
-		{ /* LOCK_STRESS_OBJECT */ 0x0100, NVABI_IS(0), 0 },
+		{ LOCK_STRESS_OBJECT, NVABI_IS(0), 0 },
+		{ LOCK_TEST_RELAXED_DUP_OBJECT, NVABI_IS(0), 0 },
 		{ NV20_SUBDEVICE_0, NVABI_IS(4), NVABI_C(SUBDEVICE) },
 		{ NV2081_BINAPI, NVABI_IS(4), NVABI_C(PASSTHROUGH) },
 		{ NV2082_BINAPI_PRIVILEGED, NVABI_IS(4), NVABI_C2(PASSTHROUGH, PRIVILEGED) },
@@ -141,6 +143,7 @@ static inline const struct nvabi_class *nvabi_classes(__u32 *count)
 		{ /* KEPLER_CHANNEL_GPFIFO_A */ 0xa06f, NVABI_BY(channel_alloc_bytes), NVABI_C2(CHANNEL, REQUIRED) },
 		{ /* KEPLER_DEVICE_VGPU */ 0xa080, NVABI_IS(0), 0 },
 		{ /* NVA081_VGPU_CONFIG */ 0xa081, NVABI_IS(0), NVABI_C(VGPU_HOST) },
+		{ /* NVA083_GRID_DISPLAYLESS */ 0xa083, NVABI_IS(0), NVABI_C(DISPLAY) },
 		{ /* NVA084_KERNEL_HOST_VGPU_DEVICE */ 0xa084, NVABI_BY(host_vgpu_alloc_bytes), NVABI_C2(VGPU_HOST, REQUIRED) },
 		{ /* NVENC_SW_SESSION */ 0xa0bc, NVABI_IS(20), NVABI_C(REQUIRED) },
 		{ /* NVFBC_SW_SESSION */ 0xa0bd, NVABI_IS(20), NVABI_C(REQUIRED) },
@@ -198,7 +201,7 @@ static inline const struct nvabi_class *nvabi_classes(__u32 *count)
 		{ AMPERE_COMPUTE_A, NVABI_IS(16), NVABI_C(COMPUTE) },
 		{ /* NVC6FA_VIDEO_OFA */ 0xc6fa, NVABI_BY(ofa_alloc_bytes), NVABI_C(VIDEO) },
 		{ /* BLACKWELL_USERMODE_A */ 0xc761, NVABI_IS(2), NVABI_C(USERMODE) },
-		{ /* MMU_VIDMEM_ACCESS_BIT_BUFFER */ 0xc763, NVABI_IS(528), NVABI_C2(PRIVILEGED, REQUIRED) },
+		{ MMU_VIDMEM_ACCESS_BIT_BUFFER, NVABI_IS(528), NVABI_C2(PRIVILEGED, REQUIRED) },
 		{ /* NVC770_DISPLAY */ 0xc770, NVABI_IS(0), NVABI_C2(DISPLAY, PRIVILEGED) },
 		{ /* NVC771_DISP_SF_USER */ 0xc771, NVABI_IS(0), NVABI_C2(DISPLAY, PRIVILEGED) },
 		{ /* NVC773_DISP_CAPABILITIES */ 0xc773, NVABI_IS(0), NVABI_C2(DISPLAY, PRIVILEGED) },
@@ -210,6 +213,7 @@ static inline const struct nvabi_class *nvabi_classes(__u32 *count)
 		{ /* NVC7B7_VIDEO_ENCODER */ 0xc7b7, NVABI_IS(12), NVABI_C(VIDEO) },
 		{ AMPERE_COMPUTE_B, NVABI_IS(16), NVABI_C(COMPUTE) },
 		{ /* NVC7FA_VIDEO_OFA */ 0xc7fa, NVABI_BY(ofa_alloc_bytes), NVABI_C(VIDEO) },
+		{ HOPPER_MMU_VIDMEM_ACCESS_BIT_BUFFER, NVABI_IS(528), NVABI_C(REQUIRED) },
 		{ HOPPER_CHANNEL_GPFIFO_A, NVABI_BY(channel_alloc_bytes), NVABI_C2(CHANNEL, REQUIRED) },
 		{ /* HOPPER_DMA_COPY_A */ 0xc8b5, NVABI_IS(8), NVABI_C(COPY) },
 		{ /* BLACKWELL_CHANNEL_GPFIFO_A */ 0xc96f, NVABI_BY(channel_alloc_bytes), NVABI_C2(CHANNEL, REQUIRED) },
@@ -237,10 +241,24 @@ static inline const struct nvabi_class *nvabi_classes(__u32 *count)
 		{ /* NVCA7E_WINDOW_CHANNEL_DMA */ 0xca7e, NVABI_BY(display_dma_alloc_bytes), NVABI_C3(DISPLAY, PRIVILEGED, REQUIRED) },
 		{ /* BLACKWELL_DMA_COPY_B */ 0xcab5, NVABI_IS(8), NVABI_C(COPY) },
 		{ NV_CONFIDENTIAL_COMPUTE, NVABI_IS(4), 0 },
+		{ /* NVCB70_DISPLAY */ 0xcb70, NVABI_IS(0), NVABI_C2(DISPLAY, PRIVILEGED) },
+		{ /* NVCB71_DISP_SF_USER */ 0xcb71, NVABI_IS(0), NVABI_C2(DISPLAY, PRIVILEGED) },
+		{ /* NVCB73_DISP_CAPABILITIES */ 0xcb73, NVABI_IS(0), NVABI_C2(DISPLAY, PRIVILEGED) },
+		{ /* NVCB7A_CURSOR_IMM_CHANNEL_PIO */ 0xcb7a, NVABI_IS(16), NVABI_C3(DISPLAY, PRIVILEGED, REQUIRED) },
+		{ /* NVCB7B_WINDOW_IMM_CHANNEL_DMA */ 0xcb7b, NVABI_BY(display_dma_alloc_bytes), NVABI_C3(DISPLAY, PRIVILEGED, REQUIRED) },
+		{ /* NVCB7D_CORE_CHANNEL_DMA */ 0xcb7d, NVABI_BY(display_dma_alloc_bytes), NVABI_C3(DISPLAY, PRIVILEGED, REQUIRED) },
+		{ /* NVCB7E_WINDOW_CHANNEL_DMA */ 0xcb7e, NVABI_BY(display_dma_alloc_bytes), NVABI_C3(DISPLAY, PRIVILEGED, REQUIRED) },
 		{ /* HOPPER_A */ 0xcb97, NVABI_IS(16), NVABI_C(GRAPHICS) },
 		{ /* HOPPER_SEC2_WORK_LAUNCH_A */ 0xcba2, NVABI_IS(0), 0 },
 		{ HOPPER_COMPUTE_A, NVABI_IS(16), NVABI_C(COMPUTE) },
 		{ /* NV_COUNTER_COLLECTION_UNIT */ 0xcbca, NVABI_IS(0), 0 },
+		{ /* NVCC70_DISPLAY */ 0xcc70, NVABI_IS(0), NVABI_C2(DISPLAY, PRIVILEGED) },
+		{ /* NVCC71_DISP_SF_USER */ 0xcc71, NVABI_IS(0), NVABI_C2(DISPLAY, PRIVILEGED) },
+		{ /* NVCC73_DISP_CAPABILITIES */ 0xcc73, NVABI_IS(0), NVABI_C2(DISPLAY, PRIVILEGED) },
+		{ /* NVCC7A_CURSOR_IMM_CHANNEL_PIO */ 0xcc7a, NVABI_IS(16), NVABI_C3(DISPLAY, PRIVILEGED, REQUIRED) },
+		{ /* NVCC7B_WINDOW_IMM_CHANNEL_DMA */ 0xcc7b, NVABI_BY(display_dma_alloc_bytes), NVABI_C3(DISPLAY, PRIVILEGED, REQUIRED) },
+		{ /* NVCC7D_CORE_CHANNEL_DMA */ 0xcc7d, NVABI_BY(display_dma_alloc_bytes), NVABI_C3(DISPLAY, PRIVILEGED, REQUIRED) },
+		{ /* NVCC7E_WINDOW_CHANNEL_DMA */ 0xcc7e, NVABI_BY(display_dma_alloc_bytes), NVABI_C3(DISPLAY, PRIVILEGED, REQUIRED) },
 		{ /* BLACKWELL_INLINE_TO_MEMORY_A */ 0xcd40, NVABI_IS(16), 0 },
 		{ /* BLACKWELL_A */ 0xcd97, NVABI_IS(16), NVABI_C(GRAPHICS) },
 		{ /* NVCDB0_VIDEO_DECODER */ 0xcdb0, NVABI_IS(12), NVABI_C(VIDEO) },
@@ -248,11 +266,18 @@ static inline const struct nvabi_class *nvabi_classes(__u32 *count)
 		{ /* NVCDD1_VIDEO_NVJPG */ 0xcdd1, NVABI_IS(12), NVABI_C(VIDEO) },
 		{ /* NVCDFA_VIDEO_OFA */ 0xcdfa, NVABI_BY(ofa_alloc_bytes), NVABI_C(VIDEO) },
 		{ /* BLACKWELL_B */ 0xce97, NVABI_IS(16), NVABI_C(GRAPHICS) },
+		{ /* NVCEB0_VIDEO_DECODER */ 0xceb0, NVABI_IS(12), NVABI_C(VIDEO) },
+		{ /* NVCEB7_VIDEO_ENCODER */ 0xceb7, NVABI_IS(12), NVABI_C(VIDEO) },
 		{ BLACKWELL_COMPUTE_B, NVABI_IS(16), NVABI_C(COMPUTE) },
+		{ /* NVCED0_VIDEO_NVJPG */ 0xced0, NVABI_IS(12), NVABI_C(VIDEO) },
+		{ /* NVCEFA_VIDEO_OFA */ 0xcefa, NVABI_BY(ofa_alloc_bytes), NVABI_C(VIDEO) },
 		{ /* NVCFB0_VIDEO_DECODER */ 0xcfb0, NVABI_IS(12), NVABI_C(VIDEO) },
 		{ /* NVCFB7_VIDEO_ENCODER */ 0xcfb7, NVABI_IS(12), NVABI_C(VIDEO) },
 		{ /* NVCFD1_VIDEO_NVJPG */ 0xcfd1, NVABI_IS(12), NVABI_C(VIDEO) },
 		{ /* NVCFFA_VIDEO_OFA */ 0xcffa, NVABI_BY(ofa_alloc_bytes), NVABI_C(VIDEO) },
+		{ /* NVD1B0_VIDEO_DECODER */ 0xd1b0, NVABI_IS(12), NVABI_C(VIDEO) },
+		{ /* NVD1B7_VIDEO_ENCODER */ 0xd1b7, NVABI_IS(12), NVABI_C(VIDEO) },
+		{ /* NVD1FA_VIDEO_OFA */ 0xd1fa, NVABI_BY(ofa_alloc_bytes), NVABI_C(VIDEO) },
 	};
 
 	*count = sizeof(rows) / sizeof(rows[0]);

@@ -9,7 +9,7 @@
  * A call made on a copy needs each of them replaced by the address of a copy.
  * Sources: src/nvidia/src/kernel/rmapi/embedded_param_copy.c (pointers, directions, the 1 MiB
  * limit: param_copy.c), src/nvidia/interface/deprecated/rmapi_deprecated_control.c
- * (the converted ones); 535.261.03, 550.163.01, 570.211.01. Display controls (0x73, 0x5070,
+ * (the converted ones); 535.54.03 to 595.45.04. Display controls (0x73, 0x5070,
  * 0xc370) are not here.
  *
  * 0x202 GPU_GET_ID_INFO and 0x2080110b DISABLE_CHANNELS have a pointer field that the
@@ -88,6 +88,8 @@ static inline const struct nvabi_embedded *nvabi_embedded(__u32 *count)
 		{ /* GPU_EXEC_REG_OPS */ 0x20800122, 24, 20, 32, U32, INOUT, 0, 0, 0 },
 		{ /* GPU_GET_ENGINES */ 0x20800123, 8, 0, 4, U32, INOUT, 0, 0, 0 },
 		{ /* GPU_GET_ENGINE_CLASSLIST */ 0x20800124, 8, 4, 4, U32, INOUT, 0, 0, 0 },
+		{ /* GPU_GET_NVENC_SW_SESSION_INFO */ 0x2080016e, 8, 0, 32, U32, OUT, 0, 550, 0 },
+		{ /* GPU_RPC_GSP_TEST */ 0x208001e8, 24, 4, 4, U32, INOUT, 0, 580, 0 },
 		{ /* I2C_ACCESS */ 0x20800610, 16, 28, 1, U32, INOUT, 0, 0, 0 },
 		{ /* BIOS_GET_INFO */ 0x20800802, 8, 0, 8, U32, INOUT, 16, 0, 0 },
 		{ /* BIOS_GET_NBSI */ 0x20800803, 1048, 1056, 1, U32, OUT, 0, 0, 0 },
@@ -104,6 +106,7 @@ static inline const struct nvabi_embedded *nvabi_embedded(__u32 *count)
 		{ /* DEBUG_WRITE_MEMORY */ 0x83de0316, 16, 4, 1, U32, IN, 0, 0, 0 },
 		{ /* DEBUG_READ_BATCH_MEMORY */ 0x83de0326, 0, 8, 1, U32, OUT, 0, 0, 0 },
 		{ /* DEBUG_WRITE_BATCH_MEMORY */ 0x83de0327, 0, 8, 1, U32, IN, 0, 0, 0 },
+		{ /* VIRTUAL_DISPLAY_GET_DEFAULT_EDID */ 0xa0830103, 0, 8, 1, U32, OUT, 0, 595, 0 },
 		{ /* NVENC_SW_SESSION_UPDATE_INFO */ 0xa0bc0101, 24, 16, 16, U32, INOUT, 0, 550, 0 },
 		{ /* GET_ENGINE_CTX_DATA */ 0xb06f010c, 8, 4, 1, U32, OUT, 0, 0, 0 },
 		{ /* MIGRATE_ENGINE_CTX_DATA */ 0xb06f010d, 8, 4, 1, U32, INOUT, 0, 0, 0 },

@@ -44,8 +44,15 @@ struct nv_rm_ops { /* nvidia_modeset_rm_ops_t */
 	int (*alloc_stack)(void **sp);
 	void (*free_stack)(void *sp);
 	__u32 (*enumerate_gpus)(struct nv_gpu_info *info);
-	int (*open_gpu)(__u32 gpu_id, void *sp); /* 595.44.02: a bool follows */
-	void (*close_gpu)(__u32 gpu_id, void *sp);
+	union {
+		int (*open_gpu)(__u32 gpu_id, void *sp);
+		/* From 595.44.02; aware: a reset of the card does not count this one. */
+		int (*open_gpu_595)(__u32 gpu_id, void *sp, __u8 reset_aware);
+	};
+	union {
+		void (*close_gpu)(__u32 gpu_id, void *sp);
+		void (*close_gpu_595)(__u32 gpu_id, void *sp, __u8 reset_aware);
+	};
 	void (*op)(void *sp, void *ops_cmd);
 	int (*set_callbacks)(const void *cb);
 };

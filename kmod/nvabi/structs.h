@@ -372,6 +372,13 @@ struct nv2080_alloc { /* NV2080_ALLOC_PARAMETERS */
 };
 NVABI_SIZE(nv2080_alloc, 4);
 
+/* 64 letters, not 128, from 595: versions.h, name_string_bytes. */
+struct nv2080_name_string { /* NV2080_CTRL_GPU_GET_NAME_STRING_PARAMS */
+	__u32 gpu_name_string_flags;
+	__u8 name[128];
+};
+NVABI_SIZE(nv2080_name_string, 132);
+
 struct nv0005_alloc { /* NV0005_ALLOC_PARAMETERS */
 	__u32 h_parent_client;
 	__u32 h_src_resource;

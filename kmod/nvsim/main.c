@@ -53,7 +53,7 @@ const struct nvabi_version *sim_abi;
 
 static int check(void)
 {
-	char known[128];
+	char known[48];
 
 	if (!sim_params.cards || sim_params.cards > SIM_MAX_CARDS)
 		return -EINVAL;
@@ -62,9 +62,9 @@ static int check(void)
 	sim_abi = nvabi_version_find(sim_params.version);
 	if (sim_abi)
 		return 0;
-	nvabi_version_list(known, sizeof(known));
+	nvabi_version_nearest(sim_params.version, known, sizeof(known));
 	if (!sim_params.pretend) {
-		pr_err("nvsim: version %s is unknown; known are %s\n", sim_params.version, known);
+		pr_err("nvsim: version %s is unknown, %s is known\n", sim_params.version, known);
 		return -EINVAL;
 	}
 	sim_abi = nvabi_version_find("535.261.03");

@@ -18,8 +18,13 @@ class VersionJson(TypedDict):
     structs: dict[str, int]
 
 
+class ControlSizeJson(TypedDict):
+    size: int
+
+
 class ControlJson(TypedDict):
     name: str
+    by_version: dict[str, ControlSizeJson | None]
 
 
 class EscapeJson(TypedDict, total=False):

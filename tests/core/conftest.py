@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import settings
 
 from tests.conftest import needed
+from tests.core import facts, headers
 from tests.core.abi import Abi
 from tests.core.native import ADDRESS, Core, Struct, build
 
@@ -17,7 +15,11 @@ if ADDRESS:  # several times slower, and the other run has searched for values a
     settings.register_profile("address", deadline=None, max_examples=15)
     settings.load_profile("address")
 
-VERSIONS = ["535.261.03", "550.163.01", "570.211.01"]
+VERSIONS = sorted(headers.rows(), key=facts.order)
+# one of each interface: the one that the row's macro is named by
+LAYOUTS = [
+    name for name, macro in headers.rows().items() if macro == f"NVABI_{name.replace('.', '_')}"
+]
 
 
 @pytest.fixture(scope="session")
@@ -26,9 +28,9 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Core:
     return Core(build(tmp_path_factory.mktemp("core"), needed("gcc")))
 
 
-@pytest.fixture(scope="session", params=VERSIONS)
+@pytest.fixture(scope="session", params=LAYOUTS)
 def version(core: Core, request: pytest.FixtureRequest) -> Struct:
-    """Each supported driver in turn."""
+    """Each interface in turn: of the drivers that share one, one."""
     return core.version(request.param)
 
 
@@ -41,5 +43,4 @@ def v535(core: Core) -> Struct:
 @pytest.fixture(scope="session")
 def abi() -> Abi:
     """The recorded interface."""
-    path = Path(__file__).resolve().parent / "data" / "abi.json"
-    return Abi(json.loads(path.read_text(encoding="utf-8")))
+    return facts.abi()

@@ -10,10 +10,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 KMOD = ROOT / "kmod"
 
+LAYOUTS = ("nvabi/structs.h", "nvabi/controls.h")
+
 NUMBER = re.compile(r"^#define\s+(\w+)\s+\(?(0x[0-9a-fA-F]+|\d+)u?\)?(?:\s|$)", re.MULTILINE)
 ENUM = re.compile(r"enum\s+\w+\s*\{(.*?)\}", re.DOTALL)
 STRUCT = re.compile(r"^struct\s+(\w+)\s*\{\s*/\*\s*(\w+)\s*\*/(.*?)^\};", re.DOTALL | re.MULTILINE)
-FIELD = re.compile(r"^\s*(?:const\s+)?(?:enum\s+)?[\w*]+\s+\*?(\w+)(?:\[(\w+)\])?;", re.MULTILINE)
+FIELD = re.compile(
+    r"^\s*(?:const\s+)?(?:enum\s+|struct\s+)?[\w*]+\s+\*?((?:\w+(?:\[\w+\])?(?:,\s*)?)+);",
+    re.MULTILINE,
+)
+NESTED = re.compile(r"\bstruct\s*\{[^{}]*\}")
+NAME = re.compile(r"(\w+)(?:\[\w+\])?")
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
@@ -59,8 +66,19 @@ def structs(name: str) -> list[Struct]:
 
 def field_names(body: str) -> list[str]:
     """Names of the fields that are not padding."""
-    found = [match[1] for match in FIELD.finditer(COMMENT.sub("", body))]
+    outer = NESTED.sub("__u8", COMMENT.sub("", body))
+    lists = [match[1] for match in FIELD.finditer(outer)]
+    parts = [part.strip() for names in lists for part in names.split(",")]
+    found = [match[1] for match in map(NAME.match, parts) if match]
     return [name for name in found if not re.fullmatch(r"pad\d+", name)]
+
+
+ROW = re.compile(r'\{ \.string = "([\d.]+)", (NVABI_\w+)')
+
+
+def rows() -> dict[str, str]:
+    """Every driver that versions.h knows, with its row's macro: equal interfaces share one."""
+    return dict(ROW.findall(text("nvabi/versions.h")))
 
 
 def version_fields() -> list[str]:

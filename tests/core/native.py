@@ -97,6 +97,10 @@ class Struct:
         offset, size = self._fields[name]
         ctypes.memmove(self.address + offset, value.to_bytes(size, "little"), size)
 
+    def text(self, name: str) -> str:
+        """A field that points to a string."""
+        return ctypes.string_at(self[name]).decode()
+
     def values(self) -> dict[str, int]:
         return {name: self[name] for name in self._fields if name}
 
@@ -108,7 +112,10 @@ U32, U64, PTR = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 # function: result, arguments
 SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
     "shim_version": (PTR, [ctypes.c_char_p]),
-    "shim_version_list": (None, [PTR, U32]),
+    "shim_versions": (PTR, [PTR]),
+    "shim_version_nearest": (None, [ctypes.c_char_p, PTR, U32]),
+    "shim_version_parse": (ctypes.c_bool, [ctypes.c_char_p, PTR]),
+    "shim_version_compare": (ctypes.c_int, [PTR, PTR]),
     "shim_classes": (PTR, [PTR]),
     "shim_class_bytes": (U32, [PTR, U32]),
     "shim_embedded": (PTR, [PTR]),

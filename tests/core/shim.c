@@ -162,9 +162,24 @@ const struct nvabi_version *shim_version(const char *string)
 	return nvabi_version_find(string);
 }
 
-void shim_version_list(char *text, u32 bytes)
+const struct nvabi_version *shim_versions(u32 *count)
 {
-	nvabi_version_list(text, bytes);
+	return nvabi_versions(count);
+}
+
+void shim_version_nearest(const char *string, char *text, u32 bytes)
+{
+	nvabi_version_nearest(string, text, bytes);
+}
+
+bool shim_version_parse(const char *string, u32 *part)
+{
+	return nvabi_version_parse(string, part);
+}
+
+int shim_version_compare(const u32 *a, const u32 *b)
+{
+	return nvabi_version_compare(a, b);
 }
 
 const struct nvabi_class *shim_classes(u32 *count)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.core import facts
 from tests.core.abi import Abi
 from tests.core.native import Buffer, Core, Struct
 
@@ -66,18 +67,25 @@ NODES = {"ctl": [CTL], "gpu": [GPU], "both": [CTL, GPU]}
 ANY_SIZE = {"NV_ESC_CARD_INFO", "NV_ESC_RM_LOCKLESS_DIAGNOSTIC", "NV_ESC_SET_NUMA_STATUS"}
 
 
-def sizes_of(name: str, core: Core, version: Struct, abi: Abi) -> list[int]:
-    string = {535: "535.261.03", 550: "550.163.01", 570: "570.211.01"}[version["branch"]]
+def recorded_of(version: Struct) -> facts.Facts:
+    return facts.of_record(version.text("string"))
+
+
+def sizes_of(name: str, version: Struct, abi: Abi) -> list[int]:
     if name == "NV_ESC_RM_ALLOC":
         return [32, 48]
     if name == "NV_ESC_ATTACH_GPUS_TO_FD":
         return [4, 8, 128]
     if name == "NV_ESC_RM_I2C_ACCESS":
-        return [32]
+        return [recorded_of(version).structs["NVOS_I2C_ACCESS_PARAMS"].size]
+    if name == "NV_ESC_CARD_INFO":
+        return [72, 144, 2304] + ([] if version["checks_ioctl_sizes"] else [0, 1, 2560])
+    if name == "NV_ESC_SET_NUMA_STATUS" and version["checks_ioctl_sizes"]:
+        return [4]
     if name in ANY_SIZE:
         return [0, 1, 72, 144, 2304]
-    size = abi.size(abi.json["frontend_ioctls"][name]["struct"], string)
-    return [size] if size else []
+    layout = recorded_of(version).structs.get(abi.json["frontend_ioctls"][name]["struct"])
+    return [layout.size] if layout else []
 
 
 def test_every_recorded_call_is_known_by_number_size_and_node(
@@ -87,14 +95,15 @@ def test_every_recorded_call_is_known_by_number_size_and_node(
     for name, entry in abi.json["frontend_ioctls"].items():
         if name in unwrapped:
             continue
-        sizes = sizes_of(name, core, version, abi)
+        sizes = sizes_of(name, version, abi)
         for size in sizes:
             for node in NODES[entry["node"]]:
                 assert decode(core, version, entry["nr"], bytes(size), node).err == 0, name
         if name in ANY_SIZE or name == "NV_ESC_ATTACH_GPUS_TO_FD":
             continue
         for size in {0, 1, 7, 4096, *(s + 1 for s in sizes), *(s - 1 for s in sizes)}:
-            if size < 8 or name != "NV_ESC_QUERY_DEVICE_INTR":
+            exact = name != "NV_ESC_QUERY_DEVICE_INTR" or version["checks_ioctl_sizes"]
+            if size < 8 or exact:
                 refused = decode(core, version, entry["nr"], bytes(size), NODES[entry["node"]][0])
                 assert refused.err == -errno.EINVAL, (name, size)
 
@@ -104,7 +113,7 @@ def test_the_wrong_node_is_refused(core: Core, v535: Struct, abi: Abi) -> None:
         wrong = {"ctl": GPU, "gpu": CTL}.get(entry["node"])
         if wrong is None or name in {"NV_ESC_SET_NUMA_STATUS", "NV_ESC_RM_ALLOC"}:
             continue
-        for size in sizes_of(name, core, v535, abi):
+        for size in sizes_of(name, v535, abi):
             assert decode(core, v535, entry["nr"], bytes(size), wrong).err == -errno.EINVAL, name
 
 
@@ -303,6 +312,53 @@ def test_rights_are_found_in_the_long_form_only(core: Core, v535: Struct) -> Non
     assert (found["rights_ptr"], found["rights_ptr_off"]) == (0x7FFF0000, 24)
     short = decode(core, v535, 0x2B, rm_alloc(32, 0x80))
     assert (short["rights_ptr"], short["rights_ptr_off"]) == (0, NONE)
+
+
+# ---- blocks of more than one size ----
+
+
+@pytest.mark.case("DC-05")
+@pytest.mark.parametrize("size", [0, 8, 16, 31, 33, 40, 47, 49, 64, 4096])
+@pytest.mark.parametrize("node", [CTL, GPU])
+def test_an_allocation_of_unknown_size_is_refused_as_the_driver_does(
+    core: Core, version: Struct, size: int, node: int
+) -> None:
+    content = rm_alloc(size, 0x40) if size >= 24 else bytes(size)
+    assert decode(core, version, 0x2B, content, node).err == -errno.EINVAL
+
+
+@pytest.mark.case("DC-05")
+@pytest.mark.parametrize("size", [32, 48])
+@pytest.mark.parametrize("stated", [-8, 0, 8])
+def test_the_drivers_own_size_counts_whatever_the_caller_states(
+    core: Core, version: Struct, size: int, stated: int
+) -> None:
+    """The driver copies what the class has, so that is copied in, and not the caller's word."""
+    known = version["memory_alloc_bytes"]
+    at = 24 if size == 32 else 32
+    found = decode(core, version, 0x2B, rm_alloc(size, 0x40, given=(at, 4, known + stated)))
+    assert (found["params_given"], found["params_bytes"]) == (known + stated, known)
+    params = block(known, size=(64, 8, 300 * MIB), vaspace=(108, 4, 7))
+    assert found.params(params) == 0
+    assert found["memory.size_bytes"] == 300 * MIB
+
+
+@pytest.mark.case("DC-05")
+def test_a_longer_block_is_read_as_far_as_it_is_known(core: Core, version: Struct) -> None:
+    known = version["memory_alloc_bytes"]
+    found = decode(core, version, 0x2B, rm_alloc(48, 0x40))
+    assert found.params(block(known, size=(64, 8, 5 * MIB)) + b"\xff" * 8) == 0
+    assert found["memory.size_bytes"] == 5 * MIB
+
+
+@pytest.mark.case("DC-05")
+def test_a_shorter_block_is_not_read(core: Core, version: Struct) -> None:
+    """Its last byte is the last of its memory: one beyond is an error under AddressSanitizer."""
+    known = version["memory_alloc_bytes"]
+    for size in (0, 8, 64, 72, known - 8, known - 1):
+        found = decode(core, version, 0x2B, rm_alloc(48, 0x40))
+        assert found.params(b"\xff" * size) == -errno.EINVAL
+        assert found["memory.valid"] == 0
 
 
 # ---- second stage ----
@@ -559,7 +615,6 @@ UVM_FIELDS = {
     0x30000001: {"flags": "flags"},
     0x4E: {"base": "base", "length": "length", "h_client": "hClient", "h_object": "hMemory"},
 }
-NAMES = {535: "535.261.03", 550: "550.163.01", 570: "570.211.01"}
 
 
 def test_uvm_commands_have_the_recorded_size_and_status(
@@ -569,7 +624,7 @@ def test_uvm_commands_have_the_recorded_size_and_status(
         size = Buffer(bytes(4))
         err = core.call("gsh_uvm_bytes", version, entry["cmd"], size)
         struct = entry["struct"]
-        recorded = abi.layout(struct, NAMES[version["branch"]]) if struct else None
+        recorded = recorded_of(version).structs.get(struct) if struct else None
         if name == "UVM_DEINITIALIZE":
             assert (err, size.u32(0)) == (0, 0)
         elif recorded is None or (
@@ -591,10 +646,11 @@ def test_uvm_commands_have_the_recorded_size_and_status(
 def test_uvm_fields_are_where_recorded(core: Core, version: Struct, abi: Abi) -> None:
     by_cmd = {entry["cmd"]: entry["struct"] for entry in abi.json["uvm_ioctls"].values()}
     for cmd, fields in UVM_FIELDS.items():
-        recorded = abi.layout(by_cmd[cmd] or "", NAMES[version["branch"]])
+        recorded = recorded_of(version).structs.get(by_cmd[cmd] or "")
         if recorded is None:
             continue
         content = bytearray(recorded.size)
+        fields = {ours: theirs for ours, theirs in fields.items() if theirs in recorded.fields}
         for value, theirs in enumerate(fields.values(), start=1):
             offset, size = recorded.fields[theirs]
             content[offset : offset + size] = (value * 0x01010101).to_bytes(size, "little")

@@ -309,10 +309,13 @@ def ids(*listed: int) -> bytes:
 
 
 def test_other_cards_ids_are_not_told(core: Core, version: Struct) -> None:
-    tail = version["probed_ids_bytes"] - 256
-    buffer = Buffer(ids(0x100, 0x1700, 0x200, 0x4100) + ids(0x300, 0x4100) + b"\1" * tail)
+    # from 580 on a flag for each of the first list stands behind both
+    tail = (version["probed_ids_bytes"] - 256) // 4
+    flags = b"".join(value.to_bytes(4, "little") for value in range(1, tail + 1))
+    kept = b"".join(value.to_bytes(4, "little") for value in [2, 4] + [0] * 30)
+    buffer = Buffer(ids(0x100, 0x1700, 0x200, 0x4100) + ids(0x300, 0x4100) + flags)
     assert core.call("gsh_view_probed_ids", version, buffer, buffer.size, own, None) == 0
-    assert buffer.bytes() == ids(0x1700, 0x4100) + ids(0x4100) + b"\1" * tail
+    assert buffer.bytes() == ids(0x1700, 0x4100) + ids(0x4100) + kept[: 4 * tail]
     attached = Buffer(ids(0x100, 0x4100))
     assert core.call("gsh_view_attached_ids", attached, 128, own, None) == 0
     assert attached.bytes() == ids(0x4100)

@@ -44,6 +44,7 @@ HOMES = {
 # what decides takes plain values: no clock, no files, no sockets
 PURE = {
     "daemon/gpushare/compute.py",
+    "daemon/gpushare/drivers.py",
     "daemon/gpushare/names.py",
     "daemon/gpushare/sizes.py",
     "daemon/gpushared/placement.py",

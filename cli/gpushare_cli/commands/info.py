@@ -6,6 +6,7 @@ from __future__ import annotations
 import click
 
 from gpushare.client import Client, JsonObject
+from gpushare.drivers import by_branch, nearest
 from gpushare.errors import GpuShareError
 from gpushare.version import version as own_version
 from gpushare_cli.output import nested, output_option, print_json, text
@@ -20,8 +21,7 @@ def info(client: Client, output: str) -> None:
     if output == "json":
         print_json(found)
         return
-    supported = found.get("supported_versions")
-    versions = ", ".join(str(part) for part in supported) if isinstance(supported, list) else "-"
+    versions = ", ".join(by_branch(_supported(found))) or "-"
     nvml = nested(found, "nvml")
     lines = {
         "gpushared": text(found, "version"),
@@ -65,5 +65,13 @@ def _driver(found: JsonObject) -> str:
     if found.get("driver_flavour") is not None:
         parts.append(f"({text(found, 'driver_flavour')})")
     if not found.get("driver_supported"):
-        parts.append("NOT SUPPORTED: tenants are refused")
+        near = " or ".join(nearest(parts[0], _supported(found))) or "a supported driver"
+        parts.append(
+            f"NOT SUPPORTED: tenants are refused. Install {near}, or a gpushare that knows this one"
+        )
     return " ".join(parts)
+
+
+def _supported(found: JsonObject) -> list[str]:
+    versions = found.get("supported_versions")
+    return [str(one) for one in versions] if isinstance(versions, list) else []
