@@ -11,6 +11,7 @@ from . import apt, cache, chroot, host, nvidia, paths
 
 PACKAGES = ["python3", "python3-systemd", "kmod", "iproute2", "procps", "util-linux"]
 PACKAGES += ["strace", "libcap2-bin"]
+PACKAGES += ["libatomic1"]  # tinygrad's fences
 # Python packages without a wheel come from Debian.
 FROM_DEBIAN = ("systemd-python",)
 PYTHON = "3.13"
@@ -105,13 +106,9 @@ def _install_python(root: Path, target: Path, log: Path) -> None:
         *abis,
         *platforms,
     ]
-    host.logged(
-        [
-            *(venv / "bin/pip", "install", "-q", *options, f"--target={root / SITE}"),
-            *(*requirements(), *CLIENTS),
-        ],
-        log,
-    )
+    wanted = [*requirements(), *CLIENTS]
+    pip: list[str | Path] = [venv / "bin/pip", "install", "-q", *options]
+    host.logged([*pip, f"--target={root / SITE}", *wanted], log)
     for script in (root / SITE / "bin").iterdir():
         # pip names the interpreter that ran it.
         _, _, body = script.read_text().partition("\n")
