@@ -5,9 +5,9 @@ demo:
 	tests/guest/demo
 
 test:
-	$(PYTEST) && build/venv/bin/pytest -m guest
+	$(PYTEST) && build/venv/bin/pytest -m "guest or driver"
 
-test-long:
+test-long: debug-kernel
 	$(PYTEST) && GPUSHARE_LONG=1 build/venv/bin/pytest -m "guest or driver or full"
 
 lint:
@@ -19,7 +19,7 @@ bench:
 modules:
 	tests/guest/build-modules
 
-# Some 15 minutes of CPU time, once: see tests/guest/README.md.
+# Half an hour on two busy cores, once: see tests/guest/README.md.
 debug-kernel:
 	tests/guest/run --kernel debug --modules none -- true
 

@@ -24,6 +24,18 @@ def test_storm_of_32_tasks_leaves_nothing() -> None:
         ran = checked.run_debug("--bare", command=command, seconds=SECONDS + 900)
     else:
         ran = checked.run("--bare", command=command, seconds=SECONDS + 200)
+    expect_calm(ran)
+
+
+@checked.only_long
+def test_storm_while_allocations_fail_leaves_nothing() -> None:
+    """Also where nobody waits for the answer: forwarding threads, work items, what is undone."""
+    script = f"python3 tests/guest/inside/failslab.py 3 && storm {checked.CARD} {SECONDS} 32 2 7"
+    ran = checked.run_debug("--bare", command=["sh", "-c", script], seconds=SECONDS + 900)
+    expect_calm(ran)
+
+
+def expect_calm(ran: checked.Ran) -> None:
     assert ran.status == 0, ran.told
     shown = re.search(r"calls=(\d+) refused=(\d+) made=(\d+) kills=(\d+) ok$", ran.out, re.M)
     assert shown, ran.told
