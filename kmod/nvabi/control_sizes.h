@@ -23,6 +23,7 @@ struct nvabi_control_sizes {
 static inline const struct nvabi_control_sizes *nvabi_control_sizes(__u32 *count)
 {
 	static const struct nvabi_control_sizes rows[] = {
+		{ NV0000_CTRL_SYSTEM_GET_CPU_INFO, 104, 104, 108, 108, 108 },
 		{ NV0000_CTRL_SYSTEM_GET_BUILD_VERSION_V2, 776, 776, 1032, 1032, 1032 },
 		{ NV0000_CTRL_GPU_ASYNC_ATTACH_ID, NVABI_CONTROL_GONE, 4, 4, 4, 4 },
 		/* from 570 the number is another control's */

@@ -49,10 +49,8 @@ static u32 size_now(u32 cmd, u32 size)
 		return abi->export_info_bytes;
 	case NVA06C_CTRL_GPFIFO_SCHEDULE:
 	case NVA06F_CTRL_GPFIFO_SCHEDULE:
-	case NVC36F_CTRL_GPFIFO_SCHEDULE:
 		return abi->gpfifo_schedule_bytes;
 	case NV906F_CTRL_RESET_CHANNEL:
-	case NVC36F_CTRL_RESET_CHANNEL:
 		return abi->reset_channel_bytes;
 	case NV2080_CTRL_PERF_GPUMON_UTIL_SAMPLES_V2:
 		return abi->gpumon_bytes;
