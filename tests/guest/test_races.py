@@ -95,6 +95,7 @@ def outcomes() -> dict[str, Outcome]:
     return found
 
 
+@pytest.mark.case("KS-03")
 @pytest.mark.parametrize("race", RACES, ids=lambda race: race.name)
 def test_race_is_lost_by_the_attacker(race: Race, outcomes: dict[str, Outcome]) -> None:
     outcome = outcomes[race.name]

@@ -61,6 +61,8 @@ INCLUDES = {
     "uapi": {"uapi"},
 }
 KERNEL_HEADER = re.compile(r"^(linux|asm|net|drm|kunit|uapi|generated)/")
+COMPAT = "kmod/compat.h"
+KERNEL_VERSION = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION)\b")
 # the one file of core/ that knows whether it is in a kernel, for types and memcpy
 CORE_DOOR = "kmod/core/types.h"
 CORE_SYSTEM_HEADERS = re.compile(r"^(std\w+|string|limits|errno|assert|inttypes)\.h$")
@@ -111,6 +113,17 @@ def test_each_library_has_one_home(root: Path, library: str) -> None:
         if library in imported(root / path)
     }
     assert users <= {HOMES[library]}
+
+
+def test_kernel_versions_are_known_to_compat_alone(root: Path) -> None:
+    """The module that the tests of NVIDIA's driver need is no part of the product."""
+    knowing = {
+        str(path)
+        for path in tracked(root)
+        if path.suffix in {".c", ".h"} and KERNEL_VERSION.search((root / path).read_text())
+    }
+    assert {name for name in knowing if name.startswith("kmod/")} == {COMPAT}
+    assert {name for name in knowing if not name.startswith("tests/driver/")} == {COMPAT}
 
 
 def test_pure_python_is_pure(root: Path) -> None:

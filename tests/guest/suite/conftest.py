@@ -23,11 +23,11 @@ INSIDE: Final = (Path(__file__).resolve().parents[3] / ".guest").is_dir()
 # outside a guest there is nothing here to run
 collect_ignore_glob = [] if INSIDE else ["test_*.py"]
 # these load and unload the modules: nothing may run after them
-LAST: Final = "test_reload.py"
+LAST: Final = ("test_unload.py", "test_reload.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.name == LAST)
+    items.sort(key=lambda item: item.path.name in LAST)
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +71,7 @@ def make(genl: Genl, card: KernelCard) -> Iterator[MakeTenant]:
 @pytest.fixture(autouse=True)
 def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
     """No client, object, page, mapping or address space of the driver outlives a test."""
-    if request.path.name == LAST:
+    if request.path.name in LAST:
         yield
         return
     before = truth.counts()

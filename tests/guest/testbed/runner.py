@@ -48,6 +48,7 @@ def arguments() -> argparse.Namespace:
         metavar="MODULE.KEY=VALUE",
         help="a module parameter",
     )
+    parser.add_argument("--append", default="", metavar="TEXT", help="kernel parameters")
     parser.add_argument("--bare", action="store_true", help="modules only: no gpushared")
     parser.add_argument(
         "--deterministic",
@@ -140,6 +141,7 @@ def run(wanted: argparse.Namespace) -> int:
     first_part = initrd.base(kernel)
     machine = vm.Machine(
         kernel=kernel.image,
+        parameters=wanted.append,
         image=root,
         memory_mib=wanted.memory,
         hidden_mib=hidden_mib(wanted),

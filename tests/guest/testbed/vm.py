@@ -32,6 +32,7 @@ BOOT_S = 300.0  # seconds to COMMAND are few, but a starved host was seen to tak
 @dataclass(frozen=True)
 class Machine:
     kernel: Path
+    parameters: str  # the kernel's, after ours
     image: Path
     memory_mib: int
     hidden_mib: int  # more memory, above that, which the kernel isn't told of
@@ -51,6 +52,7 @@ class Machine:
             clock = ["-accel", "kvm" if self.kvm else "tcg,thread=multi"]
         if self.hidden_mib:
             append += f" mem={self.memory_mib}M"
+        append += f" {self.parameters}"
         size = self.image.stat().st_size
         total_mib = self.memory_mib + self.hidden_mib
         most_mib = total_mib + 2 * (size >> 20)
