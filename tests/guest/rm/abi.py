@@ -100,6 +100,14 @@ def supported_versions() -> list[str]:
     return [string for string, _ in _NAMED_ROW.findall(text)]
 
 
+def interfaces() -> list[str]:
+    """One driver of each interface: the one that the row's macro is named by."""
+    text = (NVABI / "versions.h").read_text(encoding="utf-8")
+    named = ((string, f"NVABI_{string.replace('.', '_')}") for string in supported_versions())
+    rows = dict(_NAMED_ROW.findall(text))
+    return [string for string, macro in named if rows[string] == macro]
+
+
 def _row(rows: Mapping[str, str], name: str) -> dict[str, int]:
     body = rows[name]
     parent = _PARENT.search(body)

@@ -16,10 +16,18 @@ import pytest
 
 from gpushared.netlink_abi import Command
 from tests.guest.rm import truth
-from tests.guest.rm.abi import GIB, MIB, N, running, supported_versions
+from tests.guest.rm.abi import (
+    DEFAULT_VERSION,
+    GIB,
+    MIB,
+    N,
+    interfaces,
+    running,
+    supported_versions,
+)
 from tests.guest.rm.client import Client, status_of
 from tests.guest.rm.genl import Genl, Refusal
-from tests.guest.rm.node import Node
+from tests.guest.rm.node import Node, Nodes
 from tests.guest.rm.tenant import KernelCard, cards, tenant, wait_for
 from tests.guest.suite.actors import Actor
 
@@ -100,21 +108,36 @@ def test_driver_stays_while_gpushare_is_loaded() -> None:
         _rmmod("nvsim")
 
 
-def test_unknown_driver_version_is_refused_by_name() -> None:
-    with reloaded(nvsim=("version=999.1", "pretend=1")) as genl:
+@pytest.mark.case("DC-01")
+@pytest.mark.parametrize(
+    ("version", "nearest"),
+    [
+        ("570.999.01", "570.211.01 or 580.65.06"),
+        ("999.1", "595.45.04"),
+        ("390.157", "535.54.03"),
+        ("N/A", "535.54.03 to 595.45.04"),
+    ],
+)
+def test_unknown_driver_version_is_refused_by_name(version: str, nearest: str) -> None:
+    """What was found, what is nearest to it, what to do; programs of the host see no difference."""
+    running()  # nvsim behaves as this version, whatever it calls itself
+    with reloaded(nvsim=(f"version={version}", "pretend=1")) as genl:
         info = genl.do(Command.INFO_GET)
-        assert (info["driver_version"], info["driver_supported"]) == ("999.1", 0)
+        assert (info["driver_version"], info["driver_supported"]) == (version, 0)
+        assert str(info["supported_versions"]) == str(supported_versions())
         share = [{"card_uuid": "GPU-6e767369-6d00-4000-8000-000000000001", "quota_bytes": MIB}]
         with pytest.raises(Refusal) as refusal:
             genl.do(Command.TENANT_NEW, name="c1", share=share)
-        assert "999.1" in refusal.value.text
-        for version in supported_versions():
-            assert version in refusal.value.text
-            assert version in str(info["supported_versions"])
+        assert refusal.value.text == (
+            f"driver {version} is not supported, {nearest} is: "
+            "install that, or a gpushare that knows yours"
+        )
         assert genl.dump(Command.TENANT_GET) == []
+        with Actor(Nodes.real()) as user:
+            user.free(user.alloc(4 * MIB))
 
 
-@pytest.mark.parametrize("version", supported_versions()[1:])
+@pytest.mark.parametrize("version", [one for one in interfaces() if one != DEFAULT_VERSION])
 def test_quota_holds_with_other_driver_versions(version: str) -> None:
     """Sizes, the presence check and the kernel interface differ from branch to branch."""
     with reloaded(nvsim=(f"version={version}",)) as genl:
