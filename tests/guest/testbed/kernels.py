@@ -74,7 +74,7 @@ def _packages(wanted: Wanted, names: set[str]) -> tuple[str, list[str]]:
     base = ".".join(release.split(".")[:2])
     variants = {
         "image": [
-            [f"linux-binary-{full}", f"linux-modules-{full}"],  # 7.x: apart
+            [f"linux-{part}-{full}" for part in ("binary", "modules", "base")],  # 7.x: apart
             [f"linux-image-{full}"],
             [f"linux-image-{full}-unsigned"],  # before it has been signed
         ],
