@@ -14,6 +14,7 @@
 
 #define PARAMS_MAX   SZ_64K
 #define NO_SUCH      0x0000eeee /* a control of the client's class that does not exist */
+#define NO_OBJECT    0x6e6f6361 /* a handle that nobody uses */
 #define FIRST_HANDLE 0x6e000001 /* for callers that leave the choice to the driver */
 #define GRANULE      SZ_64K
 
@@ -66,14 +67,16 @@ static bool owns(const struct caller *c, u32 client)
 	       probe.status == NV_ERR_NOT_SUPPORTED;
 }
 
-/* As the driver sees it: is there such a client, or such an object below it? */
-static bool lives(void *sp, u32 client, u32 handle)
+union op_buffer { /* the driver may know a longer structure */
+	struct nv_rm_op op;
+	u8 room[128];
+};
+
+/* Is there such an object, by the driver's word? Of a client that lives. */
+static bool has_object(void *sp, u32 client, u32 handle)
 {
 	struct nv0000_handle_info info = { .h_object = handle, .index = NV0000_HANDLE_INFO_CLASS };
-	union {
-		struct nv_rm_op op;
-		u8 room[128]; /* the driver may know a longer structure */
-	} b = { .op.op = NV_RMOP_CONTROL };
+	union op_buffer b = { .op.op = NV_RMOP_CONTROL };
 
 	b.op.u.control = (struct nvos54){
 		.h_client = client,
@@ -85,6 +88,27 @@ static bool lives(void *sp, u32 client, u32 handle)
 	};
 	genuine_op(sp, &b);
 	return b.op.u.control.status == NV_OK;
+}
+
+/*
+ * Is there such a client? Any control that names one which is gone costs a line
+ * in the kernel log (src/nvidia/interface/deprecated/rmapi_deprecated_control.c,
+ * RmDeprecatedGetControlHandler). Sharing an object that nobody has does not: the client
+ * is looked up first (src/nvidia/src/libraries/resserv/src/rs_server.c,
+ * serverShareResourceAccess).
+ */
+static bool lives(void *sp, u32 client)
+{
+	union op_buffer b = { .op.op = NV_RMOP_SHARE };
+	struct nvos57 *share = (struct nvos57 *)b.op.u.raw;
+
+	*share = (struct nvos57){
+		.h_client = client,
+		.h_object = NO_OBJECT,
+		.status = NV_ERR_GENERIC,
+	};
+	genuine_op(sp, &b);
+	return share->status == NV_ERR_OBJECT_NOT_FOUND;
 }
 
 /* ---- the books; nc_objects_lock held ---- */
@@ -144,7 +168,7 @@ static void sweep(void *sp)
 
 	mutex_lock(&nc_objects_lock);
 	list_for_each_entry_safe(object, next, &objects, link)
-		if (!lives(sp, object->client, object->client))
+		if (!lives(sp, object->client))
 			forget(object);
 	mutex_unlock(&nc_objects_lock);
 }
@@ -271,7 +295,7 @@ static u32 enter(void *sp, struct request *r)
 
 	if (!r->handle)
 		r->handle = next_handle++;
-	if (nc_object_find(r->client, r->handle) || lives(sp, r->client, r->handle))
+	if (nc_object_find(r->client, r->handle) || has_object(sp, r->client, r->handle))
 		return NV_ERR_INSERT_DUPLICATE_NAME;
 	new = kzalloc(sizeof(*new), GFP_KERNEL);
 	if (!new)
@@ -291,7 +315,7 @@ static u32 enter(void *sp, struct request *r)
 /* False: the driver's to answer, also where the client is not the caller's. */
 static bool alloc(const struct caller *c, struct request *r, u32 *status)
 {
-	if (!ours(r->h_class) || !owns(c, r->client) || !lives(c->sp, r->client, r->client))
+	if (!ours(r->h_class) || !owns(c, r->client) || !lives(c->sp, r->client))
 		return false;
 	*status = fetch(c, r);
 	if (*status)
@@ -385,7 +409,7 @@ static bool control_call(const struct caller *c, struct nvos54 *n)
 
 	if (!may_answer(n) || n->params_size > PARAMS_MAX || !owns(c, n->h_client))
 		return false;
-	if (!lives(c->sp, n->h_client, n->h_client))
+	if (!lives(c->sp, n->h_client))
 		return false;
 	params = kvzalloc(max_t(u32, n->params_size, 1), GFP_KERNEL);
 	if (!params)
