@@ -28,7 +28,13 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Core:
     return Core(build(tmp_path_factory.mktemp("core"), needed("gcc")))
 
 
-@pytest.fixture(scope="session", params=LAYOUTS)
+# under AddressSanitizer the ones that differ from another in one size alone are left out
+LIKE_OTHERS = {"535.54.03", "535.86.05", "550.54.14"}
+
+
+@pytest.fixture(
+    scope="session", params=[one for one in LAYOUTS if not ADDRESS or one not in LIKE_OTHERS]
+)
 def version(core: Core, request: pytest.FixtureRequest) -> Struct:
     """Each interface in turn: of the drivers that share one, one."""
     return core.version(request.param)

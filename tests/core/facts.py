@@ -126,11 +126,13 @@ def named_numbers(tree: Tree) -> dict[str, int]:
 
 def of_tree(tree: Tree) -> Facts:
     """Everything a tree says."""
-    layouts = {name: tree.layout(name) for name in sorted(used_structs())}
+    controls = tree.controls
+    of_controls = {tree.control_structs.get(number, "") for number in used_controls()} - {""}
+    layouts = {name: tree.layout(name) for name in sorted(used_structs() | of_controls)}
     return Facts(
         version=tree.version,
         structs={name: layout for name, layout in layouts.items() if layout is not None},
-        controls=tree.controls,
+        controls=controls,
         classes=tree.classes,
         escapes=tree.escapes,
         uvm=tree.uvm,
@@ -232,6 +234,12 @@ def write(all_facts: Iterable[Facts]) -> MeasuredJson:
             for key, value in table.items():
                 _add(rows.setdefault(key, []), value, 1 << index)
     return content
+
+
+def save(content: MeasuredJson, path: Path = MEASURED) -> None:
+    """One key a line, sorted: a new driver is a small difference."""
+    text = json.dumps(content, separators=(",", ":"), sort_keys=True)
+    path.write_text(text.replace('],"', '],\n"') + "\n", encoding="utf-8")
 
 
 def _add(rows: list[tuple[Json, int]], value: Json, bit: int) -> None:

@@ -114,6 +114,7 @@ def row(facts: Facts) -> dict[str, int]:
         "checks_ioctl_sizes": int(facts.kernel.ioctls_are_listed),
         "converts_fb_get_info": int(any(one.converted_bytes for one in pointers)),
         "fb_info_v2_entries": (found["fb_info_v2_bytes"] - 4) // PAIR_BYTES,
-        "fb_region_entries": (found["fb_region_bytes"] - 8) // found["fb_region_entry_bytes"],
-        "gpumon_engines": engines // found["gpumon_engine_bytes"],
+        "fb_region_entries": (found["fb_region_bytes"] - 8)
+        // (found["fb_region_entry_bytes"] or 1),
+        "gpumon_engines": engines // (found["gpumon_engine_bytes"] or 1),
     }

@@ -6,7 +6,6 @@ Writes data/measured.json. Versions that are recorded and not given stay as they
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -30,8 +29,7 @@ def main(arguments: list[str]) -> int:
         print(found.version, flush=True)
     versions = sorted(known, key=facts.order)
     content = facts.write(known[version] for version in versions)
-    text = json.dumps(content, separators=(",", ":"), sort_keys=True)
-    facts.MEASURED.write_text(text.replace('],"', '],\n"') + "\n", encoding="utf-8")
+    facts.save(content)
     print(f"{len(versions)} versions, {len(set(content['versions'].values()))} of them differ")
     return 0
 

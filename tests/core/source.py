@@ -155,6 +155,7 @@ class Tree:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.control_structs: dict[int, str] = {}  # filled by controls
         if not (root / "version.mk").is_file():
             raise NotAsExpected(f"{root} is no tree of open-gpu-kernel-modules: no version.mk")
 
@@ -278,7 +279,10 @@ class Tree:
         for path in sorted((self.root / "src/nvidia/generated").glob("g_*_nvoc.c")):
             text = path.read_text(encoding="utf-8", errors="replace")
             for flags, method, size in EXPORT.findall(text):
-                found[int(method, 16)] = Control(self.bytes(size), self._who(int(flags, 16)))
+                number = int(method, 16)
+                found[number] = Control(self.bytes(size), self._who(int(flags, 16)))
+                if struct := SIZEOF.fullmatch(size):
+                    self.control_structs[number] = struct[1]
         if not found:
             raise NotAsExpected("src/nvidia/generated exports no control")
         return found
@@ -303,7 +307,7 @@ class Tree:
             kind, _, struct = params.partition("(")
             struct = struct.rstrip(")").strip()
             privilege = "root" if "ALLOC_PRIVILEGED" in flags else "none"
-            if "ALLOC_KERNEL_PRIVILEGED" in flags:
+            if "ALLOC_KERNEL_PRIVILEGED" in flags or "INTERNAL_ONLY" in flags:
                 privilege = "kernel"
             if name not in self.macros:
                 raise NotAsExpected(f"class {name} has no number")

@@ -63,6 +63,23 @@ def judge(core: Core, version: Struct) -> Filter:
     return Filter(core, version)
 
 
+# of 570, 580 and 595: figures of the whole card or of others, and switches of the whole card
+NEW_AND_DENIED = {
+    0x2080019F: False,  # GPU_GET_SKYLINE_INFO: what the board is
+    0x0080200A: True,
+    **dict.fromkeys((0x208001A9, 0x208001AA, 0x208001AC, 0x208001AD, 0x208001E8, 0x208001E9), True),
+    **dict.fromkeys((0x2080111B, 0x2080111C, 0x20801123, 0x20801124, 0x2080123E), True),
+    **dict.fromkeys((0x20801353, 0x20801360, 0x20801362, 0x20801832, 0x20801836), True),
+    **dict.fromkeys((0x20801837, 0x20802069, 0x20803604, 0x20800ADA, 0x01000102), True),
+    0x20801361: False,  # FB_GET_REMAPPED_BANKS, as FB_GET_REMAPPED_ROWS
+}
+
+
+def test_controls_that_newer_drivers_brought_are_judged(judge: Filter) -> None:
+    for number, denied in NEW_AND_DENIED.items():
+        assert (judge("control", number, 0)[0] == "DENY") == denied, hex(number)
+
+
 def test_genuine_libraries_get_what_they_need(judge: Filter) -> None:
     forwarded = {"ALLOW", "VIEW", "LOCAL"}
     for number in NEEDED_ESCAPES:
@@ -91,6 +108,8 @@ def test_calls_nobody_needs_are_refused(judge: Filter, number: int, status: int,
         *(0x3F, 0x42, 0xC2, 0x81, 0x82, 0x83, 0xE0, 0xF3, 0xF8, 0xF9, 0xFB, 0xFD, 0x503C),
         *(0x2081, 0x2082, 0xC637, 0xC638, 0xC639, 0xC640, 0xF, 0xF1, 0x5080, 0x90CC, 0xB2CC),
         0xDE,  # a page with the card's free memory
+        *(0xC763, 0xC863),  # who touched which memory of the card
+        *(0x8F, 0x100, 0x101),  # watchdog of the card; locks held as a test
     ],
 )
 def test_dangerous_classes_are_refused_with_a_status(judge: Filter, number: int) -> None:
