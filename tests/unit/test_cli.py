@@ -119,6 +119,20 @@ def test_gpu_list_tells_what_can_be_granted(gpushare: Run) -> None:
     assert cells(listed)[:7] == ["0", A, "nvsim A10", "16GiB", "15.5GiB", "2GiB", "13.5GiB"]
 
 
+@pytest.mark.case("DC-01")
+def test_info_names_an_unknown_driver_the_nearest_ones_and_what_to_do(
+    gpushare: Run, kernel: FakeKernel
+) -> None:
+    kernel.driver_supported = False
+    told = gpushare("info").out
+    assert "535.261.03 (nvsim) NOT SUPPORTED: tenants are refused." in told
+    assert "Install 535.261.03, or a gpushare that knows this one" in told
+    refusal = gpushare("create", "web", "--memory", "1GiB")
+    assert refusal.status == 9
+    assert "driver 535.99 is not supported, 535.261.03 is" in refusal.err
+    assert "gpushare info" in refusal.err
+
+
 def test_info_and_version(gpushare: Run) -> None:
     assert "535.261.03 (nvsim)" in gpushare("info").out
     assert gpushare("version").out.splitlines() == [
