@@ -604,35 +604,77 @@ int gsh_free_call(struct gsh_file *f, struct gsh_job *job)
 
 /* ---- a second handle ---- */
 
+/*
+ * The books have no room for it. Where the driver does not take it back either, the
+ * memory stays charged until the file of its client is gone.
+ */
+void gsh_job_undo_borrowed(struct gsh_job *job, u32 h_parent, u32 handle, struct gsh_mem *mem,
+			   struct gsh_hold *room)
+{
+	bool gone = gsh_job_undo(job, job->req.h_client, h_parent, handle);
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *client;
+
+	gsh_job_set_status(job, NV_ERR_NO_MEMORY);
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, job->req.h_client);
+	if (mem && gone) {
+		gsh_mem_put(mem, false);
+	} else if (mem) {
+		room->mem = mem;
+		list_add(&room->link, client ? &client->real->kept : &job->file->r->kept);
+		room = NULL;
+	}
+	mutex_unlock(&tenant->registry);
+	kfree(room);
+}
+
+static struct gsh_obj *enter_borrowed(struct gsh_job *job, struct gsh_obj *from,
+				      struct gsh_mem *mem)
+{
+	struct gsh_client *client = gsh_client_find(job->file->tenant, job->req.h_client);
+	struct gsh_card *card = from->card;
+	struct gsh_obj *obj = NULL;
+
+	if (client)
+		obj = gsh_obj_create(client, new_handle(job), job->req.h_parent, from->h_class);
+	if (!obj)
+		return NULL;
+	obj->card = card;
+	obj->borrowed = true;
+	obj->mem = mem;
+	if (mem)
+		gsh_mem_get(mem, true);
+	return obj;
+}
+
 static void dup_settle(struct gsh_job *job)
 {
 	struct gsh_tenant *tenant = job->file->tenant;
-	struct gsh_client *dst;
+	struct gsh_hold *room = job->private;
 	struct gsh_obj *from, *obj = NULL;
+	struct gsh_mem *mem = NULL;
 
-	if (!succeeded(job))
+	job->private = NULL;
+	if (!succeeded(job)) {
+		kfree(room);
 		return;
+	}
 	mutex_lock(&tenant->registry);
-	dst = gsh_client_find(tenant, job->req.h_client);
 	from = gsh_obj_at(tenant, job->req.h_src_client, job->req.h_src_object);
-	if (dst && from) {
-		struct gsh_mem *mem = from->mem;
-		struct gsh_card *card = from->card;
-
-		obj = gsh_obj_create(dst, new_handle(job), job->req.h_parent, from->h_class);
-		if (obj) {
-			obj->card = card;
-			obj->borrowed = true;
-			obj->mem = mem;
-			if (mem)
-				gsh_mem_get(mem, true);
-		}
+	if (from) {
+		mem = from->mem;
+		if (mem)
+			gsh_mem_get(mem, false);
+		obj = enter_borrowed(job, from, mem);
 	}
+	if (obj && mem)
+		gsh_mem_put(mem, false);
 	mutex_unlock(&tenant->registry);
-	if (!obj) {
-		gsh_job_undo(job, job->req.h_client, job->req.h_parent, new_handle(job));
-		gsh_job_set_status(job, NV_ERR_NO_MEMORY);
-	}
+	if (obj)
+		kfree(room);
+	else
+		gsh_job_undo_borrowed(job, job->req.h_parent, new_handle(job), mem, room);
 }
 
 /* Between processes of one tenant, as the driver's share policy allows; never
@@ -648,7 +690,10 @@ static u32 prepare_dup(struct gsh_job *job)
 	else if (!gsh_obj_at(tenant, job->req.h_src_client, job->req.h_src_object))
 		status = NV_ERR_OBJECT_NOT_FOUND;
 	mutex_unlock(&tenant->registry);
-	return status;
+	if (status)
+		return status;
+	job->private = kzalloc(sizeof(struct gsh_hold), GFP_KERNEL_ACCOUNT);
+	return job->private ? NV_OK : NV_ERR_NO_MEMORY;
 }
 
 int gsh_dup_call(struct gsh_file *f, struct gsh_job *job)

@@ -269,7 +269,7 @@ static int card_open(u32 gpu_id)
 int gsh_cards_init(void)
 {
 	u32 ids[NV_MAX_GPUS];
-	u32 i, n;
+	int err = 0, i, n;
 
 	if (overcommit_permille < GSH_OVERCOMMIT_NONE_PERMILLE ||
 	    overcommit_permille > GSH_OVERCOMMIT_MAX_PERMILLE) {
@@ -280,10 +280,17 @@ int gsh_cards_init(void)
 	if (!gsh_version)
 		return 0;
 	n = gsh_rm_enumerate(ids, NV_MAX_GPUS);
-	for (i = 0; i < n; i++)
-		if (card_open(ids[i]))
+	if (n < 0)
+		return n;
+	for (i = 0; i < n && err != -ENOMEM; i++) {
+		err = card_open(ids[i]);
+		if (err && err != -ENOMEM)
 			pr_warn("card %#x does not answer and is left alone\n", ids[i]);
-	return 0;
+	}
+	if (err != -ENOMEM)
+		return 0;
+	gsh_cards_exit(); /* nothing is wrong with the card: load again */
+	return err;
 }
 
 void gsh_cards_exit(void)

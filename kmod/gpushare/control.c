@@ -272,57 +272,75 @@ static u32 hold_exported(struct gsh_job *job)
 	return NV_OK;
 }
 
+/* The memory of an export under a new handle; mem is what the file exports, with a reference. */
+static struct gsh_obj *enter_imported(struct gsh_job *job, struct gsh_mem *mem)
+{
+	struct nv0000_import_from_fd *p = job->segs[1].buf;
+	struct gsh_client *client = gsh_client_find(job->file->tenant, job->req.h_client);
+	struct gsh_obj *obj = NULL;
+
+	if (client)
+		obj = gsh_obj_create(client, p->object_data_rm_object_h_object,
+				     p->object_data_rm_object_h_parent, NV01_MEMORY_LOCAL_USER);
+	if (!obj)
+		return NULL;
+	obj->mem = mem;
+	obj->borrowed = true;
+	gsh_mem_get(mem, true);
+	obj->card = mem->share->card;
+	return obj;
+}
+
 static void import_settle(struct gsh_job *job)
 {
 	struct nv0000_import_from_fd *p = job->segs[1].buf;
 	struct gsh_tenant *tenant = job->file->tenant;
-	struct gsh_client *client;
-	struct gsh_hold *hold;
+	struct gsh_hold *room = job->private, *hold;
+	struct gsh_mem *mem = NULL;
 	struct gsh_obj *obj = NULL;
 
-	if (job->rc || gsh_job_status(job))
+	job->private = NULL;
+	if (job->rc || gsh_job_status(job)) {
+		kfree(room);
 		return;
+	}
 	mutex_lock(&tenant->registry);
-	client = gsh_client_find(tenant, job->req.h_client);
 	hold = list_first_entry_or_null(&job->other->exports, struct gsh_hold, link);
-	if (client && hold)
-		obj = gsh_obj_create(client, p->object_data_rm_object_h_object,
-				     p->object_data_rm_object_h_parent, NV01_MEMORY_LOCAL_USER);
-	if (obj) {
-		obj->mem = hold->mem;
-		obj->borrowed = true;
-		gsh_mem_get(hold->mem, true);
-		obj->card = hold->mem->share->card;
+	if (hold) {
+		mem = hold->mem;
+		gsh_mem_get(mem, false);
+		obj = enter_imported(job, mem);
 	}
+	if (obj)
+		gsh_mem_put(mem, false);
 	mutex_unlock(&tenant->registry);
-	if (!obj) {
-		gsh_job_undo(job, job->req.h_client, p->object_data_rm_object_h_parent,
-			     p->object_data_rm_object_h_object);
-		gsh_job_set_status(job, NV_ERR_NO_MEMORY);
-	}
+	if (obj)
+		kfree(room);
+	else
+		gsh_job_undo_borrowed(job, p->object_data_rm_object_h_parent,
+				      p->object_data_rm_object_h_object, mem, room);
 }
 
 static int track(struct gsh_job *job)
 {
+	bool export = job->req.cmd == NV0000_CTRL_OS_UNIX_EXPORT_OBJECT_TO_FD;
+	bool import = job->req.cmd == NV0000_CTRL_OS_UNIX_IMPORT_OBJECT_FROM_FD;
 	struct gsh_tenant *tenant = job->file->tenant;
 	struct file *vfile = NULL;
 	struct gsh_file *other;
-	int err;
+	int err = -ENOMEM;
 
 	other = gsh_job_translate_fd(job, 1, &vfile);
 	if (other) {
 		gsh_real_get(other->r);
 		job->other = other->r;
 	}
-	if (other && job->req.cmd == NV0000_CTRL_OS_UNIX_EXPORT_OBJECT_TO_FD) {
+	if (other && (export || import)) {
 		job->private = kzalloc(sizeof(struct gsh_hold), GFP_KERNEL_ACCOUNT);
-		err = -ENOMEM;
 		if (!job->private)
 			goto put;
-		job->prepare = hold_exported;
-		job->settle = export_settle;
-	} else if (other && job->req.cmd == NV0000_CTRL_OS_UNIX_IMPORT_OBJECT_FROM_FD) {
-		job->settle = import_settle;
+		job->prepare = export ? hold_exported : NULL;
+		job->settle = export ? export_settle : import_settle;
 	}
 	err = gsh_job_run_memory(tenant, job);
 	if (!err && !other)

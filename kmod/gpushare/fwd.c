@@ -162,6 +162,8 @@ void gsh_job_put(struct gsh_job *job)
 
 /* ---- one call ---- */
 
+static unsigned long bounce_map(struct worker *w);
+
 static void put_number(void *at, u8 width, u64 value)
 {
 	u32 low = value;
@@ -190,26 +192,30 @@ static int lend(struct file *file)
 	return nr;
 }
 
-static bool lay_out(struct worker *w, struct gsh_job *job, unsigned long *at)
+/* Nothing but want of memory keeps our own pages from being written. */
+static int lay_out(struct worker *w, struct gsh_job *job, unsigned long *at)
 {
-	unsigned long next = w->bounce;
+	unsigned long next;
 	unsigned int i;
 
 	if (!w->bounce)
-		return false;
+		w->bounce = bounce_map(w);
+	if (!w->bounce)
+		return -ENOMEM;
+	next = w->bounce;
 	for (i = 0; i < job->nsegs; i++) {
 		at[i] = next;
 		next += ALIGN(max_t(u32, job->segs[i].size, 1), 64);
 		if (next > w->bounce + BOUNCE_BYTES)
-			return false;
+			return -E2BIG;
 		if (i)
 			put_number(job->segs[job->segs[i].parent].buf + job->segs[i].ptr_off, 8,
 				   at[i]);
 	}
 	for (i = 0; i < job->nsegs; i++)
 		if (copy_to_user((void __user *)at[i], job->segs[i].buf, job->segs[i].size))
-			return false;
-	return true;
+			return -ENOMEM;
+	return 0;
 }
 
 static void collect(struct gsh_job *job, const unsigned long *at)
@@ -272,7 +278,8 @@ static void job_execute(struct worker *w, struct gsh_job *job)
 	}
 	if (job->presence)
 		presence = lend(job->presence);
-	if (lay_out(w, job, at)) {
+	job->rc = lay_out(w, job, at);
+	if (!job->rc) {
 		u64 begun_ns = job->queued_ns ? ktime_get_ns() : 0;
 
 		job->rc = call_driver(job, at[0]);
@@ -280,8 +287,6 @@ static void job_execute(struct worker *w, struct gsh_job *job)
 			trace_gpushare_forward(job, begun_ns - job->queued_ns,
 					       ktime_get_ns() - begun_ns);
 		collect(job, at);
-	} else {
-		job->rc = -EFAULT;
 	}
 	restore_pointers(job);
 	if (presence >= 0)
@@ -432,8 +437,6 @@ static int worker_main(void *data)
 	struct worker *w = data;
 
 	kthread_use_mm(bounce_mm);
-	/* Without room every call fails with -EFAULT: nothing is forwarded. */
-	w->bounce = bounce_map(w);
 	worker_loop(w);
 	bounce_unmap(w);
 	kthread_unuse_mm(bounce_mm);

@@ -93,7 +93,7 @@ u32 gsh_rm_alloc(u32 h_client, u32 h_parent, u32 *h_new, u32 h_class, void *para
 u32 gsh_rm_free(u32 h_client, u32 h_parent, u32 h_object);
 /* True while the client (and object, unless 0) is alive in the driver. */
 bool gsh_rm_exists(u32 h_client, u32 h_object, u32 *h_class);
-u32 gsh_rm_enumerate(u32 *gpu_ids, u32 max);
+int gsh_rm_enumerate(u32 *gpu_ids, u32 max); /* how many, or -ENOMEM */
 int gsh_rm_open_gpu(u32 gpu_id);
 void gsh_rm_close_gpu(u32 gpu_id);
 
@@ -221,6 +221,7 @@ struct gsh_real {
 	bool dead; /* every further call fails: the books could not be kept; set once */
 	struct list_head clients; /* tenant->registry: gsh_client.link */
 	struct list_head exports; /* tenant->registry: gsh_hold.link */
+	struct list_head kept; /* the same, for handles that no book has: see alloc.c */
 	struct gsh_uvm *uvm; /* uvm files */
 	struct delayed_work gone_work;
 };
@@ -446,6 +447,9 @@ u32 gsh_job_status(struct gsh_job *job);
 int gsh_job_copy_out(struct gsh_job *job);
 /* From settle: frees in the driver what the call has made; false: it lives on. */
 bool gsh_job_undo(struct gsh_job *job, u32 h_client, u32 h_parent, u32 handle);
+/* The same for a second handle of mem (a reference, or NULL). Takes both over. */
+void gsh_job_undo_borrowed(struct gsh_job *job, u32 h_parent, u32 handle, struct gsh_mem *mem,
+			   struct gsh_hold *room);
 int gsh_job_for(struct file *vfile, struct gsh_file *f, struct gsh_job *job);
 /* Submit on the tenant's threads with the tenant's memory calls held off. */
 int gsh_job_run_memory(struct gsh_tenant *tenant, struct gsh_job *job);

@@ -76,6 +76,7 @@ static void real_gone(struct work_struct *work)
 		done = clients_gone(real);
 		if (done) {
 			gsh_holds_drop(&real->exports);
+			gsh_holds_drop(&real->kept);
 			list_del_init(&real->link);
 		}
 		mutex_unlock(&tenant->registry);
@@ -147,6 +148,7 @@ static struct gsh_real *real_new(struct gsh_tenant *tenant, enum gpushare_node_k
 	INIT_LIST_HEAD(&real->link);
 	INIT_LIST_HEAD(&real->clients);
 	INIT_LIST_HEAD(&real->exports);
+	INIT_LIST_HEAD(&real->kept);
 	INIT_DELAYED_WORK(&real->gone_work, real_gone);
 	__module_get(THIS_MODULE);
 	if (tenant) {

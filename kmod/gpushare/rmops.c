@@ -18,6 +18,36 @@ const char *gsh_driver_flavour;
 
 static struct nv_rm_ops ops;
 
+/* For when the driver has no memory for one: what must be given back is given back. A
+ * stack may be NULL: the driver's way of saying that it needs none. */
+static void *spare_stack; /* spare_lock */
+static DEFINE_MUTEX(spare_lock);
+
+struct stack {
+	void *sp;
+	bool spare;
+};
+
+static struct stack stack_get(void)
+{
+	struct stack stack = {};
+
+	stack.spare = ops.alloc_stack(&stack.sp);
+	if (stack.spare) {
+		mutex_lock(&spare_lock);
+		stack.sp = spare_stack;
+	}
+	return stack;
+}
+
+static void stack_put(struct stack stack)
+{
+	if (stack.spare)
+		mutex_unlock(&spare_lock);
+	else
+		ops.free_stack(stack.sp);
+}
+
 union op_buffer { /* the driver may know a longer structure than ours */
 	struct nv_rm_op op;
 	u8 room[128];
@@ -25,12 +55,10 @@ union op_buffer { /* the driver may know a longer structure than ours */
 
 static void run(union op_buffer *b)
 {
-	void *stack = NULL;
+	struct stack stack = stack_get();
 
-	if (ops.alloc_stack(&stack))
-		return;
-	ops.op(stack, b);
-	ops.free_stack(stack);
+	ops.op(stack.sp, b);
+	stack_put(stack);
 }
 
 u32 gsh_rm_control(u32 h_client, u32 h_object, u32 cmd, void *params, u32 size)
@@ -103,18 +131,17 @@ bool gsh_rm_exists(u32 h_client, u32 h_object, u32 *h_class)
 				sizeof(info));
 	if (h_class)
 		*h_class = info.data_h_result;
-	/* Only a clear "no such" counts: whatever else it is stays charged. */
 	return status != NV_ERR_INVALID_CLIENT && status != NV_ERR_OBJECT_NOT_FOUND &&
 	       status != NV_ERR_INVALID_OBJECT_HANDLE;
 }
 
-u32 gsh_rm_enumerate(u32 *gpu_ids, u32 max)
+int gsh_rm_enumerate(u32 *gpu_ids, u32 max)
 {
 	struct nv_gpu_info *info = kcalloc(NV_MAX_GPUS, sizeof(*info), GFP_KERNEL);
 	u32 i, n;
 
 	if (!info)
-		return 0;
+		return -ENOMEM;
 	n = min(ops.enumerate_gpus(info), max);
 	for (i = 0; i < n; i++)
 		gpu_ids[i] = info[i].gpu_id;
@@ -124,30 +151,26 @@ u32 gsh_rm_enumerate(u32 *gpu_ids, u32 max)
 
 int gsh_rm_open_gpu(u32 gpu_id)
 {
-	void *stack = NULL;
-	int err = ops.alloc_stack(&stack);
+	struct stack stack = stack_get();
+	int err;
 
-	if (err)
-		return err;
 	if (gsh_version->open_gpu_has_bool)
-		err = ops.open_gpu_595(gpu_id, stack, false);
+		err = ops.open_gpu_595(gpu_id, stack.sp, false);
 	else
-		err = ops.open_gpu(gpu_id, stack);
-	ops.free_stack(stack);
+		err = ops.open_gpu(gpu_id, stack.sp);
+	stack_put(stack);
 	return err;
 }
 
 void gsh_rm_close_gpu(u32 gpu_id)
 {
-	void *stack = NULL;
+	struct stack stack = stack_get();
 
-	if (ops.alloc_stack(&stack))
-		return;
 	if (gsh_version->open_gpu_has_bool)
-		ops.close_gpu_595(gpu_id, stack, false);
+		ops.close_gpu_595(gpu_id, stack.sp, false);
 	else
-		ops.close_gpu(gpu_id, stack);
-	ops.free_stack(stack);
+		ops.close_gpu(gpu_id, stack.sp);
+	stack_put(stack);
 }
 
 /* By the module that answers. The proprietary flavour has the same name, but from 565
@@ -174,9 +197,13 @@ int gsh_rmops_init(void)
 	if (!gsh_version)
 		return 0; /* shown by info; creating a tenant is refused */
 	ops.version_string = gsh_driver_string;
-	return nvidia_get_rm_ops(&ops) == NV_OK ? 0 : -EPROTO;
+	if (nvidia_get_rm_ops(&ops) != NV_OK)
+		return -EPROTO;
+	return ops.alloc_stack(&spare_stack) ? -ENOMEM : 0;
 }
 
 void gsh_rmops_exit(void)
 {
+	if (gsh_version)
+		ops.free_stack(spare_stack);
 }

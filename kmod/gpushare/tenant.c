@@ -36,10 +36,24 @@ bool gsh_name_valid(const char *name)
 
 /* ---- lifetime ---- */
 
+/* What nobody could say was given back: the driver has closed all files, so it is. */
+static void uncharge_rest(struct gsh_tenant *tenant)
+{
+	unsigned int i;
+
+	for (i = 0; i < tenant->nshares; i++) {
+		struct gsh_share *share = &tenant->shares[i];
+
+		if (share->card)
+			atomic64_sub(share->account.charged_bytes, &share->card->charged);
+	}
+}
+
 static void tenant_free(struct work_struct *work)
 {
 	struct gsh_tenant *tenant = container_of(work, struct gsh_tenant, free_work);
 
+	uncharge_rest(tenant);
 	gsh_fwd_shutdown(&tenant->fwd);
 	gsh_tenant_unbind(tenant);
 	xa_destroy(&tenant->clients);

@@ -94,5 +94,6 @@ struct mock_tenant *mock_tenant_create(struct kunit *test, u64 quota_bytes)
 	m->real.tenant = &m->tenant;
 	INIT_LIST_HEAD(&m->real.clients);
 	INIT_LIST_HEAD(&m->real.exports);
+	INIT_LIST_HEAD(&m->real.kept);
 	return m;
 }
