@@ -55,6 +55,8 @@ RACES = (
     Race("pool-race", 500),
     Race("managed", 150, full=1_000),
     Race("fd-hunt", 60),
+    Race("table-share", 60),
+    Race("ring", 12, full=500),
     Race("userfault", 22, full=1_100, neighbour=True),
     Race("close-race", 64, full=2_000),
     Race("foreign", 20, full=1_000, neighbour=True),

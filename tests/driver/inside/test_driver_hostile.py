@@ -27,6 +27,7 @@ from tests.guest.rm.uvm import Uvm
 
 QUOTA: Final = 256 * MIB
 MEMORY: Final = 0x7001
+GROUP: Final = 990  # of the nodes
 NICE: Final = 2  # RS_ACCESS mask: src/common/sdk/nvidia/inc/rs_access.h
 PTRACE_ATTACH: Final = 16
 ROUNDS: Final = 200
@@ -47,8 +48,8 @@ def card(genl: Genl) -> KernelCard:
 @pytest.fixture
 def pair(genl: Genl, card: KernelCard) -> Iterator[tuple[Tenant, Tenant]]:
     with (
-        tenant(genl, "victim", {card.uuid: QUOTA}, mode=0o666) as victim,
-        tenant(genl, "attacker", {card.uuid: QUOTA}, mode=0o666) as attacker,
+        tenant(genl, "victim", {card.uuid: QUOTA}, owner_gid=GROUP, mode=0o660) as victim,
+        tenant(genl, "attacker", {card.uuid: QUOTA}, owner_gid=GROUP, mode=0o660) as attacker,
     ):
         yield victim, attacker
 
@@ -229,6 +230,8 @@ def test_files_of_another_tenant_are_none(pair: tuple[Tenant, Tenant], card: Ker
             pipe.recv()
 
     with ExitStack() as stack:
+        stack.callback(ours.close)
+        stack.callback(theirs.close)
         child = stack.enter_context(Child(give, keep=[theirs.fileno()]))
         handle = child.number()
         ctl_fd, uvm_fd = recv_fds(ours, 2)
@@ -247,8 +250,6 @@ def test_files_of_another_tenant_are_none(pair: tuple[Tenant, Tenant], card: Ker
         lent = stack.enter_context(Client(victim.nodes, ctl=ctl))
         lent.handle = handle
         assert lent.handle_class(handle) == N.NV01_ROOT_CLIENT
-    ours.close()
-    theirs.close()
 
 
 def test_root_in_a_tenant_has_no_right_to_be_nice(pair: tuple[Tenant, Tenant]) -> None:
@@ -270,7 +271,7 @@ def test_two_users_of_a_tenant_have_their_own_clients(
 
     def user(uid: int) -> Callable[[Connection], None]:
         def body(pipe: Connection) -> None:
-            os.setresgid(uid, uid, uid)
+            os.setresgid(GROUP, GROUP, GROUP)
             os.setresuid(uid, uid, uid)
             with Client(nodes) as client, Card(client, card.minor) as mine:
                 mine.memory(MIB)

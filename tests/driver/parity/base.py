@@ -39,6 +39,11 @@ def shown(block: Block) -> object:
     """Fields by name where there is a layout, else the bytes without their zero tail."""
     if block.layout is None:
         return f"{len(block.raw)} bytes: {block.raw.rstrip(bytes(1)).hex()}"
+    return fields(block)
+
+
+def fields(block: Block) -> dict[str, str]:
+    assert block.layout is not None
     answer: dict[str, str] = {}
     for name, field in block.layout.fields.items():
         if name.startswith("pad"):
@@ -58,6 +63,11 @@ def only(block: Block, *names: str) -> dict[str, str]:
     return {name: hex(block[name]) for name in names}
 
 
+# Which of the two the server says for a client that is not there depends on other clients
+# (535.261.03 src/nvidia/src/libraries/resserv/src/rs_server.c, the search of a sorted list).
+NO_SUCH_CLIENT: Final = {"status 0x31": "no such client", "status 0x33": "no such client"}
+
+
 class Part(Steps):
     """Some of the questions. Each method of parts() starts with files and clients of its own, so
     that one that goes wrong on one side does not change the answers of the next."""
@@ -74,7 +84,10 @@ class Part(Steps):
         for part in self.parts():
             with ExitStack() as stack:
                 part(stack)
-        return self.answers
+        return {
+            name: NO_SUCH_CLIENT.get(answer, answer) if isinstance(answer, str) else answer
+            for name, answer in self.answers.items()
+        }
 
     # ---- helpers ----
 
@@ -127,10 +140,10 @@ class Part(Steps):
         with Client(self.nodes) as client:
             return client.card_info()[0]["gpu_id"]
 
-    def _alloc(self, node: Node, form: str = "nvos21", **values: int) -> tuple[object, int]:
+    def _alloc(self, node: Node, form: str = "nvos21", **values: int) -> tuple[dict[str, str], int]:
         block = make(form, **values)
         node.ioctl(N.NV_ESC_RM_ALLOC, block)
-        return shown(block), block["h_object_new"]
+        return fields(block), block["h_object_new"]
 
     @staticmethod
     def _wrong_size(ctl: Node, nr: int, size: int) -> str:

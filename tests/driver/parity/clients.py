@@ -92,12 +92,14 @@ class Clients(Part):
         self, ctl: Node, client: Client, form: str, h_class: int, **values: int
     ) -> object:
         answer, handle = self._alloc(ctl, form, h_class=h_class, **values)
-        if not handle:
+        if answer["status"] != "0x0":
             return answer
         wish = "the wish" if handle in values.values() else hex(handle >> 20)
         mine, client.handle = client.handle, handle
         try:
             return answer, wish, hex(client.handle_class(handle))
+        except Refused:
+            return answer, wish, "no client of that handle"
         finally:
             client.handle = mine
 
@@ -121,19 +123,21 @@ class Clients(Part):
             self.step(f"class {h_class:#x} under the client", self._object, client, h_class)
         for what, h_class, values in (
             ("unknown class", 0xFFFE, {}),
-            ("unknown parent", N.NV20_GPU_MANAGEMENT, {"h_object_parent": UNKNOWN}),
-            ("no parent", N.NV20_GPU_MANAGEMENT, {"h_object_parent": 0}),
+            ("unknown parent", N.NV_CONFIDENTIAL_COMPUTE, {"h_object_parent": UNKNOWN}),
+            ("no parent", N.NV_CONFIDENTIAL_COMPUTE, {"h_object_parent": 0}),
             ("parent of another kind", N.NV20_SUBDEVICE_0, {}),
-            ("handle of the client", N.NV20_GPU_MANAGEMENT, {"h_object_new": client.handle}),
-            ("handle 1", N.NV20_GPU_MANAGEMENT, {"h_object_new": 1}),
-            ("handle 1 again", N.NV20_GPU_MANAGEMENT, {"h_object_new": 1}),
-            ("handle of all ones", N.NV20_GPU_MANAGEMENT, {"h_object_new": NO_ID}),
-            ("unknown client", N.NV20_GPU_MANAGEMENT, {"h_root": UNKNOWN_CLIENT}),
-            ("client 0", N.NV20_GPU_MANAGEMENT, {"h_root": 0}),
-            ("no object's handle as client", N.NV20_GPU_MANAGEMENT, {"h_root": 1}),
+            ("handle of the client", N.NV_CONFIDENTIAL_COMPUTE, {"h_object_new": client.handle}),
+            ("handle 1", N.NV_CONFIDENTIAL_COMPUTE, {"h_object_new": 1}),
+            ("handle 1 again", N.NV_CONFIDENTIAL_COMPUTE, {"h_object_new": 1}),
+            ("handle of all ones", N.NV_CONFIDENTIAL_COMPUTE, {"h_object_new": NO_ID}),
+            ("unknown client", N.NV_CONFIDENTIAL_COMPUTE, {"h_root": UNKNOWN_CLIENT}),
+            ("client 0", N.NV_CONFIDENTIAL_COMPUTE, {"h_root": 0}),
+            ("no object's handle as client", N.NV_CONFIDENTIAL_COMPUTE, {"h_root": 1}),
         ):
             wanted = {"h_root": client.handle, "h_object_parent": client.handle, **values}
             self.step(f"object: {what}", self._made, client, h_class, wanted)
+        for when in ("first", "second"):
+            self.step(f"object: {when} of a kind of which there is one", self._kept, client)
         self.step("object: by the oldest call", self._oldest, client)
         self.step("object: parameters nowhere", self._nowhere, client)
         self.step("object: chosen handle", self._chosen, client)
@@ -146,10 +150,14 @@ class Clients(Part):
         return "made"
 
     @staticmethod
+    def _kept(client: Client) -> int:
+        return client.alloc(client.handle, N.NV20_GPU_MANAGEMENT, handle=0) >> 20
+
+    @staticmethod
     def _made(client: Client, h_class: int, values: Mapping[str, int]) -> object:
         block = make("nvos21", h_class=h_class, **values)
         client.ctl.ioctl(N.NV_ESC_RM_ALLOC, block)
-        return only(block, "status")
+        return f"status {block['status']:#x}"
 
     @staticmethod
     def _oldest(client: Client) -> object:
@@ -158,7 +166,7 @@ class Clients(Part):
             h_root=client.handle,
             h_object_parent=client.handle,
             h_object_new=0x5501,
-            h_class=N.NV20_GPU_MANAGEMENT,
+            h_class=N.NV_CONFIDENTIAL_COMPUTE,
         )
         client.ctl.ioctl(N.NV_ESC_RM_ALLOC_OBJECT, block)
         return only(block, "status", "h_object_new")
@@ -176,8 +184,8 @@ class Clients(Part):
     @staticmethod
     def _chosen(client: Client) -> str:
         """The first two handles that the driver chooses by itself, from their distance."""
-        first = client.alloc(client.handle, N.NV20_GPU_MANAGEMENT)
-        second = client.alloc(client.handle, N.NV20_GPU_MANAGEMENT)
+        first = client.alloc(client.handle, N.NV_CONFIDENTIAL_COMPUTE)
+        second = client.alloc(client.handle, N.NV_CONFIDENTIAL_COMPUTE)
         return f"{first >> 20:#x}, {second - first} apart"
 
     def _long_form(self, client: Client) -> object:
@@ -186,7 +194,7 @@ class Clients(Part):
             "nvos64",
             h_root=client.handle,
             h_object_parent=client.handle,
-            h_class=N.NV20_GPU_MANAGEMENT,
+            h_class=N.NV_CONFIDENTIAL_COMPUTE,
         )
         return answer
 

@@ -5,20 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Final
 
 from tests.driver.parity.base import NO_ID, UNKNOWN, Part
 from tests.guest.rm.abi import Block, N, make, running
 from tests.guest.rm.client import Client
-
-# open-gpu-kernel-modules 535.261.03, src/common/sdk/nvidia/inc/ctrl/ctrl0000: what no library of
-# today asks and kmod/nvabi therefore does not list
-GPU_GET_INIT_STATUS: Final = 0x203
-SYSTEM_GET_FEATURES: Final = 0x1F0
-SYSTEM_NOTIFY_EVENT: Final = 0x110
-EVENT_SET_NOTIFICATION: Final = 0x501
-CLIENT_GET_CHILD_HANDLE: Final = 0xD05
-CPU_INFO_BYTES: Final = 104
 
 
 class Controls(Part):
@@ -55,7 +45,9 @@ class Controls(Part):
                 self.control(f"{name}: {what} card", client, command, params)
             status = Block(8)
             status.set_u32(0, wanted)
-            self.control(f"init status: {what} card", client, GPU_GET_INIT_STATUS, status)
+            self.control(
+                f"init status: {what} card", client, N.NV0000_CTRL_GPU_GET_INIT_STATUS, status
+            )
             drain = Block(12)
             drain.set_u32(0, wanted)
             self.control(
@@ -87,13 +79,13 @@ class Controls(Part):
         self.control("build version to nowhere", client, 0x101, wrong)
         self.step("build version v2", self._build_version_v2, client)
         self.step("cpu info", self._cpu_info, client)
-        self.control("features", client, SYSTEM_GET_FEATURES, Block(4))
+        self.control("features", client, N.NV0000_CTRL_SYSTEM_GET_FEATURES, Block(4))
         self.control("fabric status", client, N.NV0000_CTRL_SYSTEM_GET_FABRIC_STATUS, Block(4))
         self.control("memop", client, N.NV0000_CTRL_GPU_GET_MEMOP_ENABLE, Block(4))
         for what, kind in (("lid", 0), ("power", 1), ("unknown", 9)):
             params = Block(12)
             params.set_u32(0, kind)
-            self.control(f"notify of {what}", client, SYSTEM_NOTIFY_EVENT, params)
+            self.control(f"notify of {what}", client, N.NV0000_CTRL_SYSTEM_NOTIFY_EVENT, params)
 
     @staticmethod
     def _build_version(client: Client, room: int) -> object:
@@ -118,9 +110,9 @@ class Controls(Part):
 
     @staticmethod
     def _cpu_info(client: Client) -> object:
-        params = Block(CPU_INFO_BYTES)
+        params = make("nv0000_cpu_info")
         client.control(client.handle, N.NV0000_CTRL_SYSTEM_GET_CPU_INFO, params)
-        return {"logical": params.u32(24), "physical": params.u32(28)}
+        return {"logical": params["num_logical_cpus"], "physical": params["num_physical_cpus"]}
 
     def _about_handles(self, client: Client) -> None:
         inside = client.alloc(client.handle, N.NV20_GPU_MANAGEMENT)
@@ -143,10 +135,6 @@ class Controls(Part):
         self.step("duplicates", self._duplicates, client, pair)
         same = make("nv0000_duplicates", h_first=inside, h_second=inside)
         self.step("duplicates: the same", self._duplicates, client, same)
-        child = Block(12)
-        child.set_u32(0, client.handle)
-        child.set_u32(4, N.NV20_GPU_MANAGEMENT)
-        self.step("child by class", self._child_handle, client, child, inside)
 
     @staticmethod
     def _handle_info(client: Client, h_object: int, index: int) -> str:
@@ -170,11 +158,6 @@ class Controls(Part):
         client.control(client.handle, N.NV0000_CTRL_CLIENT_OBJECTS_ARE_DUPLICATES, params)
         return params["same"]
 
-    @staticmethod
-    def _child_handle(client: Client, params: Block, wanted: int) -> bool:
-        client.control(client.handle, CLIENT_GET_CHILD_HANDLE, params)
-        return params.u32(8) == wanted
-
     def wrong_controls(self, stack: ExitStack) -> None:
         client = self.client(stack)
         probed = running()["probed_ids_bytes"]
@@ -191,7 +174,6 @@ class Controls(Part):
             ("of a device", 0x00800201, 16),
             ("of a subdevice", N.NV2080_CTRL_FB_GET_INFO_V2, running()["fb_info_v2_bytes"]),
             ("of no class", 0xDEAD0001, 16),
-            ("for the kernel", 0x20800A01, 16),
         ):
             params = Block(size) if size else None
             self.control(f"control: {what}", client, command, params)

@@ -5,14 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Final
 
 from tests.driver.parity.base import CLOSED, UNKNOWN, UNKNOWN_CLIENT, Part, only
 from tests.guest.rm.abi import Block, N, make, running
 from tests.guest.rm.client import Client
 from tests.guest.rm.node import Node
-
-EVENT_SET_NOTIFICATION: Final = 0x501
 
 
 class Events(Part):
@@ -62,9 +59,10 @@ class Events(Part):
 
     def event_objects(self, stack: ExitStack) -> None:
         client, second = self.client(stack), self.client(stack)
+        command = N.NV0000_CTRL_EVENT_SET_NOTIFICATION
         notify = Block(8)
         notify.set_u32(4, 2)
-        self.control("notification without event", client, EVENT_SET_NOTIFICATION, notify)
+        self.control("notification without event", client, command, notify)
         self.number("event without label", client.event, client.handle, client.ctl, 0)
         client.os_event(client.ctl)
         event = self.number("event", client.event, client.handle, client.ctl, 0)
@@ -72,9 +70,9 @@ class Events(Part):
         for action in range(4):
             notify.set_u32(4, action)
             name = f"notification, action {action}"
-            self.control(name, client, EVENT_SET_NOTIFICATION, notify)
+            self.control(name, client, command, notify)
         notify.set_u32(0, 99)
-        self.control("notification of no such event", client, EVENT_SET_NOTIFICATION, notify)
+        self.control("notification of no such event", client, command, notify)
         for what, values in (
             ("of an unknown source", {"h_src_resource": UNKNOWN}),
             ("of a stranger's source", {"h_parent_client": second.handle}),
@@ -132,6 +130,14 @@ class Events(Part):
         for kind in range(9):
             for what, target in (("client", client.handle), ("object", inside)):
                 self.step(f"share {what}, type {kind}", client.share, target, kind)
+        everything = 0xFFFFFFFF
+        self.step(
+            "share all rights",
+            client.share,
+            client.handle,
+            N.RS_SHARE_TYPE_ALL,
+            rights=everything,
+        )
         self.step("share unknown", client.share, UNKNOWN, N.RS_SHARE_TYPE_ALL)
         self.step("unshare", client.share, client.handle, N.RS_SHARE_TYPE_ALL, revoke=True)
         for what, command, layout in (

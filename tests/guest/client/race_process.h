@@ -147,8 +147,8 @@ static void hunted_round(struct race *r)
 	rm_export(rm->ctl, rm->client, rm->device, 0x701, ctl);
 	rm_import(rm->ctl, rm->client, rm->device, 0x703, ctl);
 	rm_alloc(rm->ctl, rm->client, rm->client, &device, NV01_DEVICE_0, &p);
-	if (!uvm_open(&uvm, r->dir) && !uvm_register(&uvm, rm, r->books.uuid))
-		r->hits++;
+	if (!uvm_open(&uvm, r->dir)) /* MM_INITIALIZE is in it */
+		r->hits += !uvm_register(&uvm, rm, r->books.uuid) || !truth_is_told();
 	uvm_stop(&uvm);
 	rm_free(rm->ctl, rm->client, rm->client, 0x702);
 	rm_free(rm->ctl, rm->client, rm->device, 0x703);
@@ -539,18 +539,26 @@ static int add_channel(const struct rm *rm, uint32_t parent, uint32_t userd, uin
 	return rm_alloc(rm->ctl, rm->client, parent, &handle, AMPERE_CHANNEL_GPFIFO_A, &p);
 }
 
+static bool victim_has_channel; /* not without a card: there it has memory only */
+
 /* Memory, a channel group and a channel: what a neighbour might want to name. */
-static int add_work(const struct rm *rm)
+static int add_channels(const struct rm *rm)
 {
 	struct nv_channel_group_alloc group = { .engine_type = 1 };
 	uint32_t handle = VICTIM_GROUP;
-	int rc = rm_alloc_video(rm, VICTIM_MEMORY, LARGE);
+	int rc = rm_alloc_system(rm, VICTIM_USERD, 64 << 10);
 
-	rc = rc ?: rm_alloc_system(rm, VICTIM_USERD, 64 << 10);
 	rc = rc    ?:
 		     rm_alloc(rm->ctl, rm->client, rm->device, &handle, KEPLER_CHANNEL_GROUP_A,
 			      &group);
-	return rc ?: add_channel(rm, VICTIM_GROUP, VICTIM_USERD, VICTIM_CHANNEL);
+	rc = rc ?: add_channel(rm, VICTIM_GROUP, VICTIM_USERD, VICTIM_CHANNEL);
+	victim_has_channel = !rc;
+	return truth_is_told() ? rc : 0;
+}
+
+static int add_work(const struct rm *rm)
+{
+	return rm_alloc_video(rm, VICTIM_MEMORY, LARGE) ?: add_channels(rm);
 }
 
 static int object_class(const struct rm *rm, uint32_t handle, uint32_t *h_class)
@@ -567,14 +575,14 @@ static bool untouched(const struct rm *rm)
 {
 	static const uint32_t expected[][2] = {
 		{ VICTIM_MEMORY, NV01_MEMORY_LOCAL_USER },
+		{ RM_DEVICE, NV01_DEVICE_0 },
 		{ VICTIM_GROUP, KEPLER_CHANNEL_GROUP_A },
 		{ VICTIM_CHANNEL, AMPERE_CHANNEL_GPFIFO_A },
-		{ RM_DEVICE, NV01_DEVICE_0 },
 	};
+	unsigned int i, n = victim_has_channel ? 4 : 2;
 	uint32_t h_class;
-	unsigned int i;
 
-	for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+	for (i = 0; i < n; i++)
 		if (object_class(rm, expected[i][0], &h_class) || h_class != expected[i][1])
 			return false;
 	return true;
@@ -585,7 +593,7 @@ static void victim(struct race *r, int ask, int answer)
 {
 	struct nvos57 share = { .h_object = VICTIM_MEMORY,
 				.share_policy_type = RS_SHARE_TYPE_ALL,
-				.share_policy_access_mask = ~0u };
+				.share_policy_access_mask = 1 /* RS_ACCESS_DUP_OBJECT */ };
 	struct rm rm;
 	char byte;
 
@@ -749,7 +757,9 @@ static void foreign(struct race *r)
 	peer_start(r, &peer, victim);
 	if (read(peer.answer, &client, sizeof(client)) != sizeof(client) || !client)
 		race_fail(r, "the neighbour does not get its objects");
-	race_need(r, "managed memory", uvm_start(&uvm, &r->rm, r->books.uuid));
+	race_need(r, "managed memory",
+		  truth_is_told() ? uvm_start(&uvm, &r->rm, r->books.uuid) :
+				    uvm_open(&uvm, r->dir));
 	race_need(r, "range", uvm_create_range(uvm.fd, RANGE_A, RANGE_BYTES));
 	for (; race_goes_on(r); r->done++) {
 		foreign_objects(r, client);

@@ -13,6 +13,7 @@
 #include "race_rm.h"
 #include "race_uvm.h"
 #include "race_process.h"
+#include "race_tables.h"
 
 static const struct {
 	const char *name;
@@ -33,6 +34,8 @@ static const struct {
 	{ "pool-race", pool_race, "managed memory where a semaphore pool was" },
 	{ "managed", managed, "managed memory mapped, cut, moved, inherited, closed" },
 	{ "fd-hunt", fd_hunt, "a look for the driver's files in every low descriptor" },
+	{ "table-share", table_share, "the same by a process with the same table; vfork" },
+	{ "ring", ring_race, "files that io_uring holds" },
 	{ "userfault", userfault, "arguments in memory that never comes" },
 	{ "close-race", close_race, "calls against close, exit and a new quota" },
 	{ "foreign", foreign, "another tenant's handles" },

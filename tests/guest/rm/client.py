@@ -154,13 +154,22 @@ class Client:
         check("dup", block["status"])
         return block["h_object"]
 
-    def share(self, handle: int, kind: int, *, target: int = 0, revoke: bool = False) -> None:
+    def share(
+        self,
+        handle: int,
+        kind: int,
+        *,
+        target: int = 0,
+        revoke: bool = False,
+        rights: int = 1,
+    ) -> None:
+        """What rights the policy gives: a mask, 1 is duplication (rs_access.h)."""
         block = make(
             "nvos57",
             h_client=self.handle,
             h_object=handle,
             share_policy_target=target,
-            share_policy_access_mask=0xFFFFFFFF,
+            share_policy_access_mask=rights,
             share_policy_type=kind,
             share_policy_action=int(revoke),
         )

@@ -15,16 +15,19 @@ from . import cache, chroot, driver, kernels, paths
 from .errors import TestbedError
 
 SOURCE = paths.REPO / "kmod"
-NOCARD = paths.REPO / "tests/driver/nocard"
-# module -> its own folders below kmod; load order. nocard.ko brings Kbuild and Makefile of its own.
+# what only tests need brings Kbuild and Makefile of its own
+FOR_TESTS = {name: paths.REPO / "tests/driver" / name for name in ("nocard", "rmops")}
+# module -> its own folders below kmod; load order
 FOLDERS: dict[str, tuple[str, ...]] = {
     "nocard": (),
     "nvsim": ("nvsim",),
     "gpushare": ("gpushare", "core"),
+    "rmops": (),
     "gsh_kunit": ("kunit", "gpushare", "core"),
 }
 PRODUCT = ("nvsim", "gpushare")  # what is built when nobody says what
 ON_GENUINE = ("nocard", "gpushare")  # the same for NVIDIA's own driver
+LINKED = ("gpushare", "rmops")  # with the driver's symbols
 SHARED = ("nvabi", "uapi")
 KEPT = 8
 INSIDE = Path("/build-kmod")
@@ -43,12 +46,12 @@ class Built:
 
 def sources(module: str) -> dict[str, bytes]:
     """Path in the build's folder -> content, for one module."""
-    own = NOCARD if module == "nocard" else SOURCE
+    own = FOR_TESTS.get(module, SOURCE)
     found = {name: (own / name).read_bytes() for name in ("Kbuild", "Makefile")}
-    if module != "nocard":
+    if own == SOURCE:
         found["compat.h"] = (SOURCE / "compat.h").read_bytes()
     else:
-        found |= {path.name: path.read_bytes() for path in sorted(NOCARD.glob("*.[ch]"))}
+        found |= {path.name: path.read_bytes() for path in sorted(own.glob("*.[ch]"))}
     for folder in (*FOLDERS[module], *SHARED):
         for path in sorted((SOURCE / folder).rglob("*")):
             # Editors and other writers may move files under us: what is gone isn't ours.
@@ -58,13 +61,13 @@ def sources(module: str) -> dict[str, bytes]:
 
 
 def present(module: str) -> bool:
-    folder = NOCARD if module == "nocard" else SOURCE / FOLDERS[module][0]
+    folder = FOR_TESTS.get(module) or SOURCE / FOLDERS[module][0]
     return any(folder.glob("*.c"))
 
 
 def _symvers(module: str, store: Path, below: driver.Driver | None) -> bytes:
     """What a module is linked with, besides the kernel."""
-    if module != "gpushare":
+    if module not in LINKED:
         return b""
     known = below.symvers if below else store / "nvsim.symvers"
     return known.read_bytes() if known.exists() else b""
@@ -85,7 +88,7 @@ def build(
     key = cache.digest(
         kernel.folder.name, *(part for item in files.items() for part in item), symvers
     )
-    variant = f"{module}-on-{below.name}" if below and module == "gpushare" else module
+    variant = f"{module}-on-{below.name}" if below and module in LINKED else module
     built = Built(module, store / f"{variant}-{key}.ko", store / f"{variant}.symvers")
     if built.ko.exists() and not sparse:
         os.utime(built.ko)
@@ -176,7 +179,7 @@ def _make(
         "The kernel was built by:",
         "You are using:",
     )
-    shown = (NOCARD if module == "nocard" else SOURCE).relative_to(paths.REPO)
+    shown = FOR_TESTS.get(module, SOURCE).relative_to(paths.REPO)
     lines = [
         line.replace(f"{INSIDE}/", f"{shown}/")
         for line in done.stdout.splitlines()

@@ -19,6 +19,7 @@ LOADED = {
     "none": [],
     "nvsim": ["nvsim"],
     "all": ["nvsim", "gpushare"],
+    "rmops": ["nvsim", "gpushare", "rmops"],  # tests/driver/rmops
     "kunit": ["gsh_kunit"],  # a kernel with KUnit: --kernel debug
 }
 
