@@ -68,7 +68,8 @@ static void name_own_cards(struct gsh_tenant *tenant, u32 *ids)
 		ids[i] = i < tenant->nshares ? tenant->shares[i].card->gpu_id : NO_ID;
 }
 
-static u32 check_gpu_ids(struct gsh_job *job)
+/* Somebody else's card is answered as one that is not there, which differs by command. */
+static u32 check_gpu_ids(struct gsh_job *job, u32 no_such_card)
 {
 	struct gsh_tenant *tenant = job->file->tenant;
 	u32 *ids = job->segs[1].buf, n = 1, i;
@@ -84,7 +85,7 @@ static u32 check_gpu_ids(struct gsh_job *job)
 	}
 	for (i = 0; i < n && ids[i] != NO_ID; i++)
 		if (!gsh_tenant_owns_gpu(tenant, ids[i]))
-			return NV_ERR_INVALID_ARGUMENT;
+			return no_such_card;
 	return NV_OK;
 }
 
@@ -356,7 +357,7 @@ put:
 static u32 check(struct gsh_job *job, struct gsh_verdict verdict)
 {
 	if (verdict.flags & GSH_VERDICT_CHECK_GPU_ID)
-		return check_gpu_ids(job);
+		return check_gpu_ids(job, verdict.status);
 	if (verdict.flags & GSH_VERDICT_CHECK_CHANNELS)
 		return check_channels(job);
 	return NV_OK;

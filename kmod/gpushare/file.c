@@ -290,7 +290,6 @@ const struct file_operations gsh_fops = {
 	.compat_ioctl = gsh_ioctl,
 	.poll = gsh_poll,
 	.mmap = gsh_mmap,
-	.llseek = noop_llseek,
 };
 
 /* ---- who holds it ---- */
