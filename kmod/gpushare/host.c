@@ -11,6 +11,7 @@
 #include <linux/dcache.h>
 #include <linux/file.h>
 #include <linux/magic.h>
+#include <linux/module.h>
 #include <linux/mount.h>
 #include <linux/pseudo_fs.h>
 #include <linux/slab.h>
@@ -243,7 +244,7 @@ static int find_major(const char *text, const char *name)
 	return sscanf(line, "%d", &major) == 1 ? major : -ENODEV;
 }
 
-int gsh_uvm_major(void)
+static int read_uvm_major(void)
 {
 	int major = -ENODEV;
 	struct file *file;
@@ -262,6 +263,33 @@ int gsh_uvm_major(void)
 		major = find_major(text, "nvidia-uvm\n");
 	fput(file);
 	kfree(text);
+	return major;
+}
+
+/* The number is kept until a module comes or goes: any of them may bring, take or reuse it. */
+static atomic_t modules_seen = ATOMIC_INIT(1);
+static u64 kept_major; /* modules_seen when it was read, then the number: one word, no lock */
+
+static int module_event(struct notifier_block *block, unsigned long action, void *module)
+{
+	if (action == MODULE_STATE_COMING || action == MODULE_STATE_GOING)
+		atomic_inc(&modules_seen);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block module_notifier = { .notifier_call = module_event };
+
+int gsh_uvm_major(void)
+{
+	u32 seen = atomic_read(&modules_seen);
+	u64 kept = READ_ONCE(kept_major);
+	int major;
+
+	if (kept >> 32 == seen)
+		return (u32)kept;
+	major = read_uvm_major();
+	if (major > 0)
+		WRITE_ONCE(kept_major, (u64)seen << 32 | major);
 	return major;
 }
 
@@ -296,7 +324,12 @@ int gsh_host_init(void)
 		goto wq;
 	}
 	host_mnt->mnt_sb->s_iflags |= SB_I_NODEV | SB_I_NOEXEC;
+	err = register_module_notifier(&module_notifier);
+	if (err)
+		goto mnt;
 	return 0;
+mnt:
+	kern_unmount(host_mnt);
 wq:
 	destroy_workqueue(gsh_wq);
 proc:
@@ -307,6 +340,7 @@ proc:
 /* No real file is left: each holds the module. */
 void gsh_host_exit(void)
 {
+	unregister_module_notifier(&module_notifier);
 	kern_unmount(host_mnt);
 	destroy_workqueue(gsh_wq);
 	kern_unmount(proc_mnt);
