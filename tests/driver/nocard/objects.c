@@ -14,7 +14,6 @@
 
 #define PARAMS_MAX   SZ_64K
 #define NO_SUCH      0x0000eeee /* a control of the client's class that does not exist */
-#define NO_OBJECT    0x6e6f6361 /* a handle that nobody uses */
 #define FIRST_HANDLE 0x6e000001 /* for callers that leave the choice to the driver */
 #define GRANULE      SZ_64K
 
@@ -93,7 +92,7 @@ static bool has_object(void *sp, u32 client, u32 handle)
 /*
  * Is there such a client? Any control that names one which is gone costs a line
  * in the kernel log (src/nvidia/interface/deprecated/rmapi_deprecated_control.c,
- * RmDeprecatedGetControlHandler). Sharing an object that nobody has does not: the client
+ * RmDeprecatedGetControlHandler). Sharing the object 0, which nobody has, does not: the client
  * is looked up first (src/nvidia/src/libraries/resserv/src/rs_server.c,
  * serverShareResourceAccess).
  */
@@ -104,7 +103,6 @@ static bool lives(void *sp, u32 client)
 
 	*share = (struct nvos57){
 		.h_client = client,
-		.h_object = NO_OBJECT,
 		.status = NV_ERR_GENERIC,
 	};
 	genuine_op(sp, &b);
