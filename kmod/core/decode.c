@@ -549,6 +549,11 @@ static bool node_is_right(const struct escape *escape, enum gsh_node node, const
 	return row && (row->flags & NVABI_CLASS_EVENT);
 }
 
+bool gsh_escape_is_known(u32 nr)
+{
+	return find_escape(nr);
+}
+
 int gsh_decode(const struct nvabi_version *v, u32 nr, enum gsh_node node, const void *arg,
 	       u32 bytes, struct gsh_request *req)
 {

@@ -148,6 +148,9 @@ struct gsh_request {
 	u32 h_other_object;
 };
 
+/* A number that some driver of versions.h has. */
+bool gsh_escape_is_known(u32 nr);
+
 /*
  * 0, or -EINVAL exactly where the driver refuses the call by number, size or
  * node alone (the ioctl's own value is then -EINVAL and the struct is copied

@@ -395,6 +395,12 @@ static int forward_and_view(struct gsh_job *job, struct gsh_verdict verdict)
 	return err;
 }
 
+/* In no list of ours, and the driver has no such control, or not on this card. */
+static bool is_unknown(struct gsh_job *job, struct gsh_verdict verdict)
+{
+	return verdict.flags & GSH_VERDICT_UNKNOWN && gsh_job_status(job) == NV_ERR_NOT_SUPPORTED;
+}
+
 int gsh_control_call(struct gsh_file *f, struct gsh_job *job)
 {
 	struct gsh_verdict verdict = gsh_filter_control(gsh_version, job->req.cmd, job->req.flags);
@@ -413,5 +419,8 @@ int gsh_control_call(struct gsh_file *f, struct gsh_job *job)
 	status = check(job, verdict);
 	if (status)
 		return gsh_job_withhold(job, status);
-	return forward_and_view(job, verdict);
+	err = forward_and_view(job, verdict);
+	if (!err && is_unknown(job, verdict))
+		gsh_unknown_call(f->tenant, GSH_UNKNOWN_CONTROL, job->req.nr, job->req.cmd);
+	return err;
 }

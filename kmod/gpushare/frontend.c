@@ -142,11 +142,12 @@ static int answer_status(struct gsh_job *job)
 
 void gsh_count_refusal(struct gsh_tenant *tenant, struct gsh_verdict verdict, u32 nr, u32 what)
 {
-	struct gsh_stats *stats = &tenant->stats;
-	bool unknown = verdict.flags & GSH_VERDICT_UNKNOWN;
-
-	atomic64_inc(unknown ? &stats->refused_unknown : &stats->refused_denied);
-	trace_gpushare_refuse(tenant, unknown ? GSH_TRACE_UNKNOWN : GSH_TRACE_DENIED, nr, what, 0);
+	if (verdict.flags & GSH_VERDICT_UNKNOWN) {
+		gsh_unknown_call(tenant, GSH_UNKNOWN_CONTROL, nr, what);
+		return;
+	}
+	atomic64_inc(&tenant->stats.refused_denied);
+	trace_gpushare_refuse(tenant, GSH_TRACE_DENIED, nr, what, 0);
 }
 
 void gsh_job_count_refusal(struct gsh_job *job, struct gsh_verdict verdict)
@@ -445,6 +446,10 @@ long gsh_frontend_ioctl(struct file *vfile, struct gsh_file *f, unsigned int cmd
 	rc = unwrap(&nr, &size, &arg);
 	if (rc)
 		return rc;
+	if (!gsh_escape_is_known(nr)) {
+		gsh_unknown_call(f->tenant, GSH_UNKNOWN_IOCTL, nr, nr);
+		return -EINVAL; /* the driver's own answer */
+	}
 	cmd = gsh_rm_cmd(nr, size);
 	job = gsh_job_new(f->real, cmd);
 	if (!job)

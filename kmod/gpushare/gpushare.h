@@ -482,6 +482,15 @@ struct gsh_vnode *gsh_node_get(dev_t devt);
 void gsh_uvm_gone(struct gsh_uvm *uvm); /* the real file is gone */
 void gsh_uvm_recount(struct gsh_tenant *tenant);
 
+/* ---- calls that nobody knows ---- */
+
+enum gsh_unknown { GSH_UNKNOWN_IOCTL, GSH_UNKNOWN_CONTROL, GSH_UNKNOWN_UVM };
+
+int gsh_unknown_init(void);
+void gsh_unknown_exit(void);
+/* Counts and lists one that is refused. nr: the ioctl's; number: what is unknown. */
+void gsh_unknown_call(struct gsh_tenant *tenant, enum gsh_unknown kind, u32 nr, u32 number);
+
 /* ---- control plane ---- */
 
 int gsh_netlink_init(void);

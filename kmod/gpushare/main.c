@@ -12,6 +12,7 @@ static const struct {
 	{ gsh_rmops_init, gsh_rmops_exit },     { gsh_cards_init, gsh_cards_exit },
 	{ gsh_cdev_init, gsh_cdev_exit },       { gsh_sysfs_init, gsh_sysfs_exit },
 	{ gsh_tenants_init, gsh_tenants_exit }, { gsh_netlink_init, gsh_netlink_exit },
+	{ gsh_unknown_init, gsh_unknown_exit },
 };
 
 static void stop(unsigned int n)

@@ -982,8 +982,10 @@ long gsh_uvm_ioctl(struct file *vfile, struct gsh_file *f, unsigned int cmd, uns
 	long rc;
 
 	rc = gsh_uvm_bytes(gsh_version, cmd, &bytes);
-	if (rc)
+	if (rc) {
+		gsh_unknown_call(f->tenant, GSH_UNKNOWN_UVM, cmd, cmd);
 		return rc;
+	}
 	job = gsh_job_new(f->real, cmd);
 	if (!job)
 		return -ENOMEM;

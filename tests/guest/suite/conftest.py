@@ -23,7 +23,7 @@ INSIDE: Final = (Path(__file__).resolve().parents[3] / ".guest").is_dir()
 # outside a guest there is nothing here to run
 collect_ignore_glob = [] if INSIDE else ["test_*.py"]
 # these load and unload the modules: nothing may run after them
-LAST: Final = ("test_unload.py", "test_reload.py")
+LAST: Final = ("test_unknown.py", "test_unload.py", "test_reload.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
