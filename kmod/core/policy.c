@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "core/policy.h"
 
-#define WEIGHT_UNIT 100u /* weighted time passes as real time at this weight */
+/* Windows in a round at most; who has less than its part of one has a turn in some only. */
+#define ROUND_WINDOWS 10
+#define WEIGHT_UNIT   100u /* weighted time passes as real time at this weight */
 
 /* ---- heaps: intrusive, so that a share leaves from the middle in O(log n) ---- */
 
 static bool higher(const struct gsh_policy_share *a, const struct gsh_policy_share *b, u64 key_a,
 		   u64 key_b)
 {
-	return a->priority != b->priority ? a->priority > b->priority : key_a < key_b;
+	if (a->priority != b->priority)
+		return a->priority > b->priority;
+	return key_a != key_b ? key_a < key_b : a->last_ran_ns < b->last_ran_ns;
 }
 
 bool gsh_policy_before(enum gsh_policy_heap heap, const struct gsh_policy_share *a,
@@ -20,7 +24,7 @@ bool gsh_policy_before(enum gsh_policy_heap heap, const struct gsh_policy_share 
 	case GSH_HEAP_EARLY:
 		return a->due_ns < b->due_ns;
 	case GSH_HEAP_DUE:
-		return higher(a, b, a->due_ns, b->due_ns);
+		return higher(a, b, a->last_ran_ns, b->last_ran_ns);
 	case GSH_HEAP_EXTRA:
 		return higher(a, b, a->weighted_ns, b->weighted_ns);
 	default:
@@ -113,6 +117,31 @@ static void seat(struct gsh_policy *p, struct gsh_policy_share *share, u64 now_n
 		enter(p, share->due_ns > now_ns ? GSH_HEAP_EARLY : GSH_HEAP_DUE, share);
 }
 
+/* ---- the guarantees that are wanted, by size ---- */
+
+static void want_min(struct gsh_policy *p, u32 permille)
+{
+	if (!p->wanting_min[permille]++)
+		p->any_min[permille / 64] |= 1ull << permille % 64;
+}
+
+static void unwant_min(struct gsh_policy *p, u32 permille)
+{
+	if (!--p->wanting_min[permille])
+		p->any_min[permille / 64] &= ~(1ull << permille % 64);
+}
+
+/* 0: none. Those without a guarantee are counted under 0, and passed over. */
+static u32 smallest_min(const struct gsh_policy *p)
+{
+	u64 word = p->any_min[0] & ~1ull;
+	u32 i = 0;
+
+	while (!word && ++i < GSH_ARRAY_SIZE(p->any_min))
+		word = p->any_min[i];
+	return word ? 64 * i + (u32)__builtin_ctzll(word) : 0;
+}
+
 /* ---- statistics ---- */
 
 static void account_waiting(struct gsh_policy *p, struct gsh_policy_share *share, u64 now_ns)
@@ -184,6 +213,10 @@ int gsh_policy_set(struct gsh_policy *p, struct gsh_policy_share *share, u32 min
 		return err;
 	account_waiting(p, share, now_ns);
 	leave_all(p, share);
+	if (share->active) {
+		unwant_min(p, share->min_permille);
+		want_min(p, min_permille);
+	}
 	share->due_ns = share->min_permille ?
 				rescale(share->due_ns, now_ns, share->min_permille, min_permille) :
 				now_ns;
@@ -219,6 +252,7 @@ int gsh_policy_wake(struct gsh_policy *p, struct gsh_policy_share *share, u64 no
 		return -ENOSPC;
 	account_waiting(p, share, now_ns);
 	share->active = true;
+	want_min(p, share->min_permille);
 	if (share->due_ns < now_ns) /* not wanted: not banked */
 		share->due_ns = now_ns;
 	if (share->held_until_ns < now_ns)
@@ -228,6 +262,8 @@ int gsh_policy_wake(struct gsh_policy *p, struct gsh_policy_share *share, u64 no
 	if (!share->min_permille && !p->count[GSH_HEAP_FLOOR] && p->floor_due_ns < now_ns)
 		p->floor_due_ns = now_ns;
 	seat(p, share, now_ns);
+	if (p->ends_ns != GSH_POLICY_NEVER && p->ends_ns > p->began_ns + p->window_ns)
+		p->ends_ns = p->began_ns + p->window_ns;
 	return 0;
 }
 
@@ -237,6 +273,7 @@ void gsh_policy_sleep(struct gsh_policy *p, struct gsh_policy_share *share, u64 
 		return;
 	account_waiting(p, share, now_ns);
 	share->active = false;
+	unwant_min(p, share->min_permille);
 	leave_all(p, share);
 	if (p->running == share)
 		p->running = NULL;
@@ -356,27 +393,56 @@ static bool keeps(const struct gsh_policy *p, const struct gsh_policy_share *riv
 {
 	const struct gsh_policy_share *running = p->running;
 
-	if (!running || now_ns >= p->ends_ns || running->held_until_ns > now_ns)
+	if (!running || now_ns >= p->ends_ns)
 		return false;
-	return rival->priority <= running->priority || reason > p->reason;
+	return !rival || rival->priority <= running->priority || reason > p->reason;
 }
 
-/* A share that nobody waits for needs no window, and is given nothing but what is left. */
+/* What it runs while its guarantee moves on by so much. */
+static u64 run_of(u64 ahead_ns, const struct gsh_policy_share *share)
+{
+	return div_u64(ahead_ns * share->min_permille, 1000);
+}
+
+/*
+ * Rounds: everybody's guarantee is brought to the same time, in one window each. What a
+ * window overran, or fell short, its next one makes up for, so that rounds stay even.
+ */
+static u64 window_of(struct gsh_policy *p, const struct gsh_policy_share *share,
+		     enum gsh_policy_reason reason)
+{
+	u64 round_ns, window_ns = 0, most_ns;
+
+	if (reason != GSH_RUN_MIN)
+		return p->window_ns;
+	round_ns = GSH_MIN(div_u64(p->window_ns * 1000, smallest_min(p)),
+			   p->window_ns * ROUND_WINDOWS);
+	if (p->round_ends_ns > share->due_ns)
+		window_ns = run_of(p->round_ends_ns - share->due_ns, share);
+	if (window_ns < p->window_ns / 2) {
+		if (p->round_ends_ns < share->due_ns)
+			p->round_ends_ns = share->due_ns;
+		p->round_ends_ns += round_ns;
+		window_ns = run_of(p->round_ends_ns - share->due_ns, share);
+	}
+	most_ns = run_of(round_ns + round_ns / 2, share);
+	window_ns = GSH_MIN(window_ns, most_ns);
+	return window_ns > p->window_ns / 2 ? window_ns : p->window_ns;
+}
+
+/* A share that nobody waits for is given nothing but what is left, and needs no window
+ * unless its maximum has to be looked after. */
 static void begin_window(struct gsh_policy *p, u64 now_ns)
 {
-	p->ends_ns = now_ns + p->window_ns;
-	if (wanting(p) > 1)
-		return;
-	p->ends_ns = GSH_POLICY_NEVER;
-	p->reason = GSH_RUN_EXTRA;
-}
+	bool alone = wanting(p) == 1;
 
-/* A maximum is looked at once a window, and so is who else is due. */
-static u64 until(const struct gsh_policy *p, u64 now_ns)
-{
-	if (p->ends_ns != GSH_POLICY_NEVER)
-		return p->ends_ns;
-	return p->running->max_permille < 1000 ? now_ns + p->window_ns : GSH_POLICY_NEVER;
+	p->began_ns = now_ns;
+	if (alone)
+		p->reason = GSH_RUN_EXTRA;
+	if (alone && p->running->max_permille == 1000)
+		p->ends_ns = GSH_POLICY_NEVER;
+	else
+		p->ends_ns = now_ns + window_of(p, p->running, p->reason);
 }
 
 static struct gsh_policy_choice nobody(struct gsh_policy *p)
@@ -399,9 +465,9 @@ struct gsh_policy_choice gsh_policy_choose(struct gsh_policy *p, u64 now_ns)
 	if (p->ends_ns == GSH_POLICY_NEVER && wanting(p) > 1)
 		p->ends_ns = now_ns; /* it has had more than a window, or may have */
 	share = best(p, now_ns, &reason);
-	if (!share)
-		return nobody(p);
 	if (!keeps(p, share, reason, now_ns)) {
+		if (!share)
+			return nobody(p);
 		if (p->running && p->running != share)
 			p->running->since_ns = now_ns;
 		account_waiting(p, share, now_ns);
@@ -414,6 +480,6 @@ struct gsh_policy_choice gsh_policy_choose(struct gsh_policy *p, u64 now_ns)
 	return (struct gsh_policy_choice){
 		.share = p->running,
 		.reason = p->reason,
-		.until_ns = until(p, now_ns),
+		.until_ns = p->ends_ns,
 	};
 }

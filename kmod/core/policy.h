@@ -22,6 +22,10 @@
  *   - a launch that could not be cut puts it far into the future: the debt is
  *     repaid before anything new is given, over debt_ns at most.
  *
+ * Windows for guarantees are as long as these are large, so that a round in which everybody
+ * has its turn comes out even; the smallest guarantee wanted has the shortest window.
+ * One that wakes does not wait for the end of a long one.
+ *
  * Each decision takes O(log shares): every share sits in heaps by those numbers.
  *
  * Locking: the caller's, one lock for the whole policy. Shares are the caller's
@@ -40,7 +44,7 @@
 enum gsh_policy_heap {
 	GSH_HEAP_HELD, /* maximum reached: by the time it ends */
 	GSH_HEAP_EARLY, /* guarantee had: by the time it is due again */
-	GSH_HEAP_DUE, /* guarantee owed: by priority, then longest due */
+	GSH_HEAP_DUE, /* guarantee owed: by priority, then in turn */
 	GSH_HEAP_EXTRA, /* may have what is left: by priority, then weighted time */
 	GSH_HEAP_FLOOR, /* without a guarantee: by when it last ran */
 	GSH_HEAPS
@@ -71,16 +75,20 @@ struct gsh_policy_share {
 };
 
 struct gsh_policy {
-	u64 window_ns; /* how long the engine is given at a time */
+	u64 window_ns; /* how long the engine is given at a time, about; half of it at least */
 	u64 period_ns; /* guarantee and maximum are meant per period */
 	u64 debt_ns; /* a debt is repaid over this at most; 10 s */
 	u32 floor_permille; /* for all without a guarantee together */
 	u32 min_sum_permille; /* of all shares, wanting or not */
 	u64 floor_due_ns;
+	u64 round_ends_ns; /* to where guarantees are brought, one window each */
 	u64 weighted_ns[GSH_POLICY_PRIORITIES]; /* where those who wait are: newcomers start here */
 	struct gsh_policy_share *running; /* who was chosen last; NULL: nobody */
 	enum gsh_policy_reason reason;
-	u64 ends_ns; /* of its window; GSH_POLICY_NEVER: nobody else wants the engine */
+	u64 began_ns, ends_ns; /* of its window; GSH_POLICY_NEVER: nobody else wants the engine */
+	/* How many shares want the engine with each guarantee, and which there are. */
+	u16 wanting_min[1001];
+	u64 any_min[1001 / 64 + 1];
 	u32 count[GSH_HEAPS];
 	struct gsh_policy_share *heap[GSH_HEAPS][GSH_POLICY_SHARES_MAX + 1];
 };

@@ -15,7 +15,7 @@ from tests.bench.records import Record, table, write
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "build" / "bench"
 # modules of this folder that have run(); a benchmark that needs more than a compiler says so there
-BENCHMARKS = ("decode", "forward")
+BENCHMARKS = ("decode", "policy", "forward")
 
 
 class Benchmark(Protocol):

@@ -129,6 +129,7 @@ class Policy:
         pointer = ctypes.c_void_p
         for name, result, arguments in (
             ("sim_run", ctypes.c_int, [pointer]),
+            ("decide_cost_ns", U64, [U32, U32]),
             ("box_new", pointer, [U64, U64, U64, U32]),
             ("box_free", None, [pointer]),
             ("box_policy", pointer, [pointer]),

@@ -9,6 +9,7 @@
  * runs during the second. The switch in is paid by the newcomer.
  */
 #include <stdlib.h>
+#include <time.h>
 
 #include "core/policy.h"
 
@@ -229,6 +230,47 @@ out:
 	free(r.policy);
 	free(r.loads);
 	return err;
+}
+
+/* ---- what deciding costs ---- */
+
+static u64 thread_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+/* Thread time of so many windows, each one decision and the account of what ran, with
+ * so many shares wanting the engine: half of them with a guarantee. 0: no memory. */
+u64 decide_cost_ns(u32 shares, u32 windows)
+{
+	struct gsh_policy *policy = calloc(1, sizeof(*policy));
+	struct gsh_policy_share *share = calloc(shares, sizeof(*share));
+	u64 now_ns = 1000000000u, begun_ns, spent_ns = 0;
+	u32 i;
+
+	if (!policy || !share)
+		goto out;
+	gsh_policy_init(policy, 10000000, 100000000, 10000000000ull, 10);
+	for (i = 0; i < shares; i++) {
+		gsh_policy_share_init(policy, &share[i], i % 2 ? 1000 / shares : 0, 1000,
+				      1 + i % 100, i % GSH_POLICY_PRIORITIES);
+		gsh_policy_wake(policy, &share[i], now_ns);
+	}
+	begun_ns = thread_ns();
+	for (i = 0; i < windows; i++) {
+		struct gsh_policy_choice choice = gsh_policy_choose(policy, now_ns);
+
+		now_ns += 10000000;
+		gsh_policy_ran(policy, choice.share, 10000000, now_ns);
+	}
+	spent_ns = thread_ns() - begun_ns;
+out:
+	free(policy);
+	free(share);
+	return spent_ns;
 }
 
 /* ---- the heaps, for random operations from Python ---- */
