@@ -20,7 +20,7 @@ NOBODY: Final = bytes.fromhex("deadbeef" * 4)
 # plain policy calls: what they are, where the length, an UUID and the status stand
 # (535.261.03 kernel-open/nvidia-uvm/uvm_ioctl.h)
 POLICIES: Final = (
-    ("preferred location", 0x2A, 40, 16, 32),
+    ("preferred location", 0x2A, 40, 16, 0),  # the status moved in 545
     ("no preferred location", 0x2B, 24, 0, 16),
     ("read duplication", 0x2C, 24, 0, 16),
     ("no read duplication", 0x2D, 24, 0, 16),
@@ -282,7 +282,9 @@ class Managed(Part):
         uvm = self.uvm(stack)
         managed = uvm.managed(4 * MIB)
         elsewhere = reserve(2 * MIB)
-        for name, command, size, uuid_off, status_off in POLICIES:
+        preferred = running()["uvm_preferred_location_status_off"]
+        for name, command, size, uuid_off, fixed_off in POLICIES:
+            status_off = fixed_off or preferred
             for where, base, length in (
                 ("managed", managed.address, 2 * MIB),
                 ("nothing", managed.address, 0),
