@@ -284,6 +284,7 @@ def test_two_users_of_a_tenant_have_their_own_clients(
                 ]
                 client.handle = kept
                 pipe.send((refused, client.handle_class(kept)))
+                pipe.recv()  # the other one asks for it
 
         return body
 

@@ -60,6 +60,9 @@ NVSIM: Final[Declared] = {
     "class 0x2 under the client": NO_EFFECT,
     "class 0x503b under the client": NO_EFFECT,
     "class 0xe0 under the client": "too new for 535, a right in 550; nvsim has no fabric",
+    "features": Only(
+        "sharing memory by UUID, for which nvsim has no class (0xe0)", frozenset({"550"})
+    ),
     "build version, 64 bytes": OWN_NAME,
     "build version, 256 bytes": OWN_NAME,
     "build version to nowhere": OWN_NAME,

@@ -156,7 +156,10 @@ static int ring_ask(struct ring *ring, uint8_t opcode, int fd, bool waits)
 	return result;
 }
 
-/* Reads and commands are not for these files; a poll and a registered file keep them open. */
+/*
+ * Commands are not for these files, and a read waits for good, because they can be polled. What
+ * waits, and a registered file, keeps them open.
+ */
 static void ring_child(struct race *r, unsigned int n)
 {
 	struct ring ring;
@@ -166,10 +169,10 @@ static void ring_child(struct race *r, unsigned int n)
 		_exit(2);
 	if (rm_start(&rm, r->dir) || rm_alloc_video(&rm, 0xe01, MIB))
 		_exit(3);
-	if (ring_ask(&ring, IORING_OP_READ, rm.ctl, false) >= 0 ||
-	    ring_ask(&ring, IORING_OP_URING_CMD, rm.ctl, false) >= 0)
+	if (ring_ask(&ring, IORING_OP_URING_CMD, rm.ctl, false) >= 0)
 		_exit(4);
-	if (ring_ask(&ring, IORING_OP_POLL_ADD, rm.ctl, true) != 1)
+	if (ring_ask(&ring, IORING_OP_POLL_ADD, rm.ctl, true) != 1 ||
+	    ring_ask(&ring, IORING_OP_READ, rm.ctl, true) != 1)
 		_exit(5);
 	if (n & 1 && syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_FILES, &rm.ctl, 1))
 		_exit(6);
