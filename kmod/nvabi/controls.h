@@ -15,6 +15,9 @@
 
 /* ctrl0000: system, gpu, client */
 #define NV0000_CTRL_SYSTEM_GET_CPU_INFO		0x00000102
+#define NV0000_CTRL_SYSTEM_NOTIFY_EVENT		0x00000110
+#define NV0000_CTRL_GPU_GET_INIT_STATUS		0x00000203
+#define NV0000_CTRL_EVENT_SET_NOTIFICATION	0x00000501
 #define NV0000_CTRL_SYSTEM_GET_CHIPSET_INFO	0x00000104
 #define NV0000_CTRL_SYSTEM_GET_P2P_CAPS		0x00000127
 #define NV0000_CTRL_SYSTEM_GET_FEATURES		0x000001f0 /* bits: SLI, UEFI, started by EFI */
@@ -255,6 +258,26 @@ struct nv_list_pointer { /* the pointer forms: FB, GPU, BUS info; classes; engin
 	__u64 list;
 };
 NVABI_SIZE(nv_list_pointer, 16);
+
+struct nv0000_cpu_info { /* NV0000_CTRL_SYSTEM_GET_CPU_INFO_PARAMS */
+	__u32 type;
+	__u32 capabilities;
+	__u32 clock;
+	__u32 l1_data_cache_size;
+	__u32 l2_data_cache_size;
+	__u32 data_cache_line_size;
+	__u32 num_logical_cpus;
+	__u32 num_physical_cpus;
+	__u8 name[52];
+	__u32 family;
+	__u32 model;
+	__u8 stepping;
+	__u8 pad0[3];
+	__u32 cores_on_die;
+	__u8 sev_enabled;
+	__u8 pad1[3];
+};
+NVABI_SIZE(nv0000_cpu_info, 104);
 
 struct nv0000_build_version { /* NV0000_CTRL_SYSTEM_GET_BUILD_VERSION_PARAMS */
 	__u32 string_bytes;

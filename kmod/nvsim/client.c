@@ -46,7 +46,27 @@ u32 sim_client_get(struct sim_call *call, u32 handle, struct sim_client **client
 	return sim_client_check(call, *client);
 }
 
-static u32 new_handle(void)
+/*
+ * The server looks in one of 1024 sorted lists: whether a higher handle ends the search or the
+ * list does gives two statuses (535.261.03 src/nvidia/src/libraries/resserv/src/rs_server.c).
+ */
+static u32 not_there(u32 handle)
+{
+	struct sim_client *client;
+
+	list_for_each_entry(client, &sim_clients, link)
+		if (!((client->handle ^ handle) & 0x3ff) && client->handle > handle)
+			return NV_ERR_INVALID_OBJECT;
+	return NV_ERR_INVALID_OBJECT_HANDLE;
+}
+
+u32 sim_client_acquire(struct sim_call *call, u32 handle, struct sim_client **client)
+{
+	*client = sim_client_find(handle);
+	return *client ? sim_client_check(call, *client) : not_there(handle);
+}
+
+u32 sim_client_new_handle(void)
 {
 	u32 tries, handle;
 
@@ -82,18 +102,21 @@ static void client_free(struct sim_client *client)
 	kfree(client);
 }
 
-/* The wished handle counts for nothing, and every root class becomes 0x41 (measured). */
-u32 sim_client_create(struct sim_call *call, u32 h_class, struct sim_client **out)
+/* Any number may be wished that no client has; every root class becomes 0x41 (measured). */
+u32 sim_client_create(struct sim_call *call, u32 wish, struct sim_client **out)
 {
-	struct sim_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
-	u32 handle = new_handle();
+	u32 handle = wish ?: sim_client_new_handle();
+	struct sim_client *client;
 
 	lockdep_assert_held_write(&sim_rm_lock);
+	if (wish && sim_client_find(wish))
+		return NV_ERR_INSERT_DUPLICATE_NAME;
+	client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return NV_ERR_NO_MEMORY;
 	xa_init(&client->objects);
 	client->handle = handle;
-	sim_object_init(&client->root, client, handle, h_class);
+	sim_object_init(&client->root, client, handle, NV01_ROOT_CLIENT);
 	describe_maker(call, client);
 	if (!handle ||
 	    xa_err(xa_store(&client->objects, handle, &client->root, GFP_KERNEL_ACCOUNT)) ||

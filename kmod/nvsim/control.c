@@ -86,6 +86,9 @@ u32 sim_object_control(struct sim_call *call, struct nvos54 *p)
 	void *params = NULL;
 	u32 status;
 
+	/* Nothing asked of a class, whoever asks (535.261.03 src/nvidia/src/kernel/rmapi/control.c). */
+	if (!(p->cmd & 0x3fff))
+		return NV_OK;
 	status = sim_fault_before(SIM_SITE_CONTROL, p->cmd, NULL);
 	if (status || p->params_size > PARAMS_MAX)
 		return status ?: NV_ERR_INVALID_ARGUMENT;

@@ -3,8 +3,6 @@
 
 #include "nvsim/ctrl.h"
 
-#define RIGHTS_ALL 0xf /* RS_ACCESS mask of an own object */
-
 static u32 address_space(const struct sim_memory *memory)
 {
 	switch (memory->kind) {
@@ -70,8 +68,10 @@ static u32 addr_space_type(struct sim_call *call, struct sim_object *object, voi
 	struct sim_object *other = sim_object_find(object->client, p->h_object);
 
 	if (!other)
-		return NV_ERR_INVALID_OBJECT_HANDLE;
-	p->type = other->memory ? address_space(other->memory) : NV0000_ADDR_SPACE_INVALID;
+		return NV_ERR_OBJECT_NOT_FOUND;
+	if (!other->memory)
+		return NV_ERR_INVALID_OBJECT;
+	p->type = address_space(other->memory);
 	return NV_OK;
 }
 
@@ -81,7 +81,7 @@ static u32 handle_info(struct sim_call *call, struct sim_object *object, void *p
 	struct sim_object *other = sim_object_find(object->client, p->h_object);
 
 	if (!other)
-		return NV_ERR_INVALID_OBJECT_HANDLE;
+		return NV_ERR_OBJECT_NOT_FOUND;
 	switch (p->index) {
 	case NV0000_HANDLE_INFO_PARENT:
 		p->data_h_result = other->parent ? other->parent->handle : 0;
@@ -100,8 +100,8 @@ static u32 access_rights(struct sim_call *call, struct sim_object *object, void 
 	struct sim_client *client = sim_client_find(p->h_client);
 
 	if (!client || !sim_object_find(client, p->h_object))
-		return NV_ERR_INVALID_OBJECT_HANDLE;
-	p->mask = client == object->client || call->admin ? RIGHTS_ALL : 0;
+		return NV_ERR_OBJECT_NOT_FOUND;
+	p->mask = client == object->client || call->admin ? sim_call_rights() : 0;
 	return NV_OK;
 }
 
@@ -112,8 +112,10 @@ static u32 duplicates(struct sim_call *call, struct sim_object *object, void *pa
 	struct sim_object *second = sim_object_find(object->client, p->h_second);
 
 	if (!first || !second)
-		return NV_ERR_INVALID_OBJECT_HANDLE;
-	p->same = first == second || (first->memory && first->memory == second->memory);
+		return NV_ERR_OBJECT_NOT_FOUND;
+	if (!first->memory) /* what cannot be duplicated is not asked */
+		return NV_ERR_NOT_SUPPORTED;
+	p->same = first == second || first->memory == second->memory;
 	return NV_OK;
 }
 

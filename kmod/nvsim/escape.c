@@ -81,6 +81,9 @@ static int rm_alloc(struct sim_call *call, void *p, u32 size)
 	else
 		b->status = status;
 	a->h_object_new = alloc.h_object;
+	/* measured: the other root classes are answered with the one that they become */
+	if (!status && (a->h_class == NV01_ROOT || a->h_class == NV01_ROOT_NON_PRIV))
+		a->h_class = NV01_ROOT_CLIENT;
 	return 0;
 }
 

@@ -79,7 +79,7 @@ u32 sim_os_event_free(struct sim_call *call, u32 h_client, u32 fd)
 	if (os)
 		os_event_drop(os);
 	spin_unlock_irq(&sim_event_lock);
-	return os ? NV_OK : NV_ERR_INVALID_STATE;
+	return os ? NV_OK : NV_ERR_INVALID_EVENT;
 }
 
 static void forget(const struct sim_file *file, u32 h_client)
@@ -110,18 +110,31 @@ void sim_events_forget_file(struct sim_file *file)
 
 /* ---- event objects ---- */
 
-static struct sim_object *source_of(struct sim_call *call, struct sim_object *object,
-				    const struct nv0005_alloc *p)
+static bool is_event(u32 h_class)
+{
+	return h_class == NV01_EVENT || h_class == NV01_EVENT_OS_EVENT || h_class == 0x78 ||
+	       h_class == 0x7e;
+}
+
+/*
+ * The source is what the call names as parent, in the client that the parameters name; a source
+ * in the parameters is overwritten (535.261.03 src/nvidia/src/kernel/rmapi/alloc_free.c,
+ * _fixupAllocParams). Events raise no events.
+ */
+static u32 source_of(struct sim_call *call, struct sim_object *object, const struct nv0005_alloc *p,
+		     struct sim_object **source)
 {
 	struct sim_client *client = object->client;
+	u32 status = NV_OK;
 
+	*source = object->parent;
 	if (p->h_parent_client && p->h_parent_client != client->handle) {
-		client = sim_client_find(p->h_parent_client);
-		if (!client || sim_client_check(call, client))
-			return NULL;
+		status = sim_client_acquire(call, p->h_parent_client, &client);
+		if (!client)
+			return status;
+		*source = sim_object_find(client, object->parent->handle);
 	}
-	/* none named: what the event hangs on (src/nvidia/src/kernel/rmapi/event.c) */
-	return p->h_src_resource ? sim_object_find(client, p->h_src_resource) : object->parent;
+	return *source && !status && !is_event((*source)->h_class) ? NV_OK : NV_ERR_INVALID_OBJECT;
 }
 
 static struct sim_os_event *os_event_get(u32 h_client, u32 fd)
@@ -136,12 +149,15 @@ static struct sim_os_event *os_event_get(u32 h_client, u32 fd)
 static u32 construct_event(struct sim_call *call, struct sim_object *object, void *params)
 {
 	const struct nv0005_alloc *p = params;
-	struct sim_object *source = source_of(call, object, p);
+	struct sim_object *source;
 	struct sim_event *event;
-	u32 status = NV_OK;
+	u32 status;
 
-	if (!source)
-		return NV_ERR_OBJECT_NOT_FOUND;
+	if (object->h_class == NV01_EVENT && !is_event(p->h_class))
+		return NV_ERR_INVALID_CLASS;
+	status = source_of(call, object, p, &source);
+	if (status)
+		return status;
 	event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
 	if (!event)
 		return NV_ERR_NO_MEMORY;

@@ -183,7 +183,6 @@ const struct file_operations sim_file_ops = {
 	.compat_ioctl = sim_file_ioctl,
 	.mmap = sim_file_mmap,
 	.poll = file_poll,
-	.llseek = noop_llseek,
 };
 
 int sim_files_init(void)

@@ -115,14 +115,17 @@ static bool same_version(const struct nv_rm_api_version *a)
 	return !strncmp(a->version_string, sim_params.version, bytes);
 }
 
+/* Who has the right version keeps his own string. */
+
 static int check_version(struct sim_call *call, void *p, u32 size)
 {
 	struct nv_rm_api_version *a = p;
-	bool fine = a->cmd == VERSION_QUERY || same_version(a);
+	bool same = same_version(a);
 
 	a->reply = VERSION_RECOGNIZED;
-	strscpy(a->version_string, sim_params.version, sizeof(a->version_string));
-	return fine ? 0 : -EINVAL;
+	if (!same)
+		strscpy(a->version_string, sim_params.version, sizeof(a->version_string));
+	return same || a->cmd == VERSION_QUERY ? 0 : -EINVAL;
 }
 
 static int attach_gpus(struct sim_call *call, void *p, u32 size)

@@ -77,11 +77,15 @@ struct sim_alloc {
 	void *kernel_params; /* instead of it, when the core makes the object */
 };
 
-u32 sim_client_create(struct sim_call *call, u32 h_class, struct sim_client **client);
+u32 sim_client_create(struct sim_call *call, u32 wish, struct sim_client **client);
 void sim_client_destroy(struct sim_client *client); /* sim_rm_lock for writing */
 void sim_clients_destroy_owned(struct sim_file *owner); /* takes sim_rm_lock */
 struct sim_file *sim_call_owner(const struct sim_call *call);
 u32 sim_client_get(struct sim_call *call, u32 handle, struct sim_client **client); /* find, check */
+/* The same for calls that go straight to the resource server: a client that is not there has
+ * another status. */
+u32 sim_client_acquire(struct sim_call *call, u32 handle, struct sim_client **client);
+u32 sim_client_new_handle(void);
 u32 sim_object_alloc(struct sim_call *call, struct sim_alloc *alloc);
 /* @construct NULL: the class's own. sim_rm_lock for writing. */
 u32 sim_object_create(struct sim_call *call, struct sim_client *client, struct sim_object *parent,

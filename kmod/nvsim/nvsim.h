@@ -198,6 +198,7 @@ struct sim_class {
 #define SIM_CLASS_ON_OTHER    0x400
 #define SIM_CLASS_ON_ANY      0x5f0
 #define SIM_CLASS_DUP         0x200 /* RM_DUP_OBJECT works */
+#define SIM_CLASS_ONCE        0x800 /* one below a parent */
 
 const struct sim_class *sim_class_find(u32 id);
 /* exec_*.c and ctrl_*.c add theirs from sim_exec_init() / sim_ctrl_init(). */
@@ -223,6 +224,8 @@ struct sim_object {
 
 #define SIM_TASK_COMM_LEN 16
 
+#define SIM_SYSTEM_EVENTS 5 /* NV0000_NOTIFIERS_MAXCOUNT: cl0000_notification.h */
+
 struct sim_client {
 	u32 handle; /* 0xc1d00001 ...; kernel callers 0xc1e00001 ... */
 	struct sim_object root; /* handle == client handle, class 0x41 */
@@ -235,6 +238,7 @@ struct sim_client {
 	char comm[SIM_TASK_COMM_LEN];
 	u32 next_handle; /* for handles the driver chooses: 0xcaf00000 + n */
 	bool share_all; /* inherited policy lets anyone duplicate */
+	u8 system_actions[SIM_SYSTEM_EVENTS];
 };
 
 extern struct rw_semaphore sim_rm_lock;
@@ -246,6 +250,7 @@ struct sim_object *sim_object_find(struct sim_client *client, u32 handle);
 /* First ancestor (or the object itself) of a class: NULL if none. */
 struct sim_object *sim_object_above(struct sim_object *object, u32 h_class);
 u32 sim_client_check(struct sim_call *call, struct sim_client *client); /* owner: 0x23 */
+u32 sim_call_rights(void); /* RS_ACCESS mask of an own object */
 /* Depth first over all objects of a client; returns the first non-zero of @each. */
 int sim_client_each(struct sim_client *client, int (*each)(struct sim_object *, void *), void *arg);
 

@@ -65,6 +65,9 @@ static u32 assign_handle(struct sim_client *client, u32 *handle)
 		*handle = choose_handle(client);
 	if (!*handle)
 		return NV_ERR_INSUFFICIENT_RESOURCES;
+	if (*handle == client->handle) /* measured: 535, 550 */
+		return sim_abi->branch < 550 ? NV_ERR_INVALID_OBJECT_HANDLE :
+					       NV_ERR_INVALID_OBJECT_PARENT;
 	return xa_load(&client->objects, *handle) ? NV_ERR_INSERT_DUPLICATE_NAME : NV_OK;
 }
 
@@ -222,14 +225,32 @@ static u32 params_in(struct sim_call *call, const struct sim_alloc *alloc, struc
 	return sim_copy_in(call, p->copy, alloc->params, p->bytes);
 }
 
+/* The wish stands where other calls name their client; one in the new handle is ignored. */
 static u32 alloc_client(struct sim_call *call, struct sim_alloc *alloc)
 {
 	struct sim_client *client;
-	u32 status = sim_client_create(call, NV01_ROOT_CLIENT, &client);
+	u32 status;
 
+	alloc->h_object = 0;
+	if (alloc->h_parent && alloc->h_parent != alloc->h_client) {
+		/* the number is given out before the parent is looked for (measured) */
+		alloc->h_object = alloc->h_client ?: sim_client_new_handle();
+		return NV_ERR_OBJECT_NOT_FOUND;
+	}
+	status = sim_client_create(call, alloc->h_client, &client);
 	if (!status)
 		alloc->h_object = client->handle;
 	return status;
+}
+
+static bool is_there(const struct sim_object *parent, u32 h_class)
+{
+	const struct sim_object *child;
+
+	list_for_each_entry(child, &parent->children, sibling)
+		if (child->h_class == h_class)
+			return true;
+	return false;
 }
 
 static u32 alloc_object(struct sim_call *call, struct sim_alloc *alloc, struct class_params *p)
@@ -240,12 +261,16 @@ static u32 alloc_object(struct sim_call *call, struct sim_alloc *alloc, struct c
 
 	if (p->row->flags & NVABI_CLASS_ROOT)
 		return alloc_client(call, alloc);
-	status = sim_client_get(call, alloc->h_client, &client);
+	status = sim_client_acquire(call, alloc->h_client, &client);
 	if (status)
 		return status;
 	parent = sim_object_find(client, alloc->h_parent);
-	if (!parent || !(p->class->flags & parent_kind(parent)))
+	if (!parent)
+		return NV_ERR_OBJECT_NOT_FOUND;
+	if (!(p->class->flags & parent_kind(parent)))
 		return NV_ERR_INVALID_OBJECT_PARENT;
+	if ((p->class->flags & SIM_CLASS_ONCE) && is_there(parent, p->class->id))
+		return NV_ERR_STATE_IN_USE;
 	if (parent->card && READ_ONCE(parent->card->lost))
 		return NV_ERR_GPU_IS_LOST;
 	status = check_rights(call, p->row);
@@ -288,7 +313,7 @@ static u32 free_locked(struct sim_call *call, u32 h_client, u32 h_object)
 	struct sim_object *object;
 	u32 status;
 
-	status = sim_client_get(call, h_client, &client);
+	status = sim_client_acquire(call, h_client, &client);
 	if (status)
 		return status;
 	if (h_object == h_client) {
@@ -296,9 +321,8 @@ static u32 free_locked(struct sim_call *call, u32 h_client, u32 h_object)
 		return NV_OK;
 	}
 	object = sim_object_find(client, h_object);
-	if (!object)
-		return NV_ERR_OBJECT_NOT_FOUND;
-	sim_object_destroy(object);
+	if (object) /* freeing nothing is no error, whatever the parent (measured) */
+		sim_object_destroy(object);
 	return NV_OK;
 }
 
@@ -341,15 +365,17 @@ static u32 dup_locked(struct sim_call *call, struct nvos55 *p)
 
 	if (!from)
 		return NV_ERR_INVALID_CLIENT;
-	status = sim_client_get(call, p->h_client, &to);
+	status = sim_client_acquire(call, p->h_client, &to);
 	if (status)
 		return status;
 	source = sim_object_find(from, p->h_object_src);
-	parent = sim_object_find(to, p->h_parent);
-	if (!source || !parent)
+	if (!source)
 		return NV_ERR_OBJECT_NOT_FOUND;
 	if (!source->class || !(source->class->flags & SIM_CLASS_DUP))
 		return NV_ERR_INVALID_ARGUMENT;
+	parent = sim_object_find(to, p->h_parent);
+	if (!parent)
+		return NV_ERR_OBJECT_NOT_FOUND;
 	if (!sim_client_may_dup(call, to, from))
 		return NV_ERR_INSUFFICIENT_PERMISSIONS;
 	return sim_object_create(call, to, parent, &p->h_object, source->class, source,
@@ -377,10 +403,28 @@ struct policy { /* RS_SHARE_POLICY: rs_access.h */
 	u8 action, pad;
 };
 
-static u32 policy_apply(struct sim_client *client, const struct policy *policy)
+/* Duplicate, nice, debug; nice is for those who may raise priorities (measured; rs_access.h). */
+u32 sim_call_rights(void)
 {
+	return 0x5 | (capable(CAP_SYS_NICE) ? 0x2 : 0);
+}
+
+/* Nobody grants what he may not himself. sim_rm_lock held. */
+static u32 policy_apply(struct sim_call *call, struct sim_client *client,
+			const struct policy *policy)
+{
+	struct sim_client *target;
+	u32 status;
+
 	if (policy->type >= RS_SHARE_TYPE_MAX)
 		return NV_ERR_INVALID_ARGUMENT;
+	if (!call->kernel && (policy->access_mask & 0x7 & ~sim_call_rights()))
+		return NV_ERR_INSUFFICIENT_PERMISSIONS;
+	if (policy->type == RS_SHARE_TYPE_CLIENT) {
+		status = sim_client_acquire(call, policy->target, &target);
+		if (!target)
+			return status;
+	}
 	if (policy->type == RS_SHARE_TYPE_ALL || policy->type == RS_SHARE_TYPE_CLIENT)
 		client->share_all = !(policy->action & RS_SHARE_ACTION_REVOKE);
 	return NV_OK;
@@ -388,7 +432,7 @@ static u32 policy_apply(struct sim_client *client, const struct policy *policy)
 
 u32 sim_share_policy(struct sim_call *call, struct sim_object *object, void *params)
 {
-	return policy_apply(object->client, params);
+	return policy_apply(call, object->client, params);
 }
 
 u32 sim_object_share(struct sim_call *call, struct nvos57 *p)
@@ -399,11 +443,11 @@ u32 sim_object_share(struct sim_call *call, struct nvos57 *p)
 	u32 status;
 
 	down_write(&sim_rm_lock);
-	status = sim_client_get(call, p->h_client, &client);
+	status = sim_client_acquire(call, p->h_client, &client);
 	if (!status && !sim_object_find(client, p->h_object))
 		status = NV_ERR_OBJECT_NOT_FOUND;
 	if (!status)
-		status = policy_apply(client, &policy);
+		status = policy_apply(call, client, &policy);
 	up_write(&sim_rm_lock);
 	return status;
 }

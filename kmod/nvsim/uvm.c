@@ -27,6 +27,11 @@ static struct uvm_file *file_of(struct file *filp)
 	return filp && filp->f_op == &sim_uvm_ops ? filp->private_data : NULL;
 }
 
+bool uvm_mm_released(const struct sim_uvm_space *space)
+{
+	return READ_ONCE(space->mm_state) == MM_RELEASED;
+}
+
 struct sim_uvm_space *uvm_space_of(struct file *filp)
 {
 	struct uvm_file *file = file_of(filp);
@@ -125,7 +130,7 @@ static u32 mm_initialize(struct file *filp, void *params)
 	struct file *space_filp = fget(p->uvm_fd);
 	u32 status = NV_ERR_INVALID_ARGUMENT;
 
-	if (space_filp && space_filp != filp)
+	if (space_filp)
 		status = tie_mm(filp->private_data, space_filp);
 	if (status && space_filp)
 		fput(space_filp);
@@ -187,7 +192,10 @@ static const struct route routes[] = {
 	SAME(UVM_PAGEABLE_MEM_ACCESS_ON_GPU, uvm_pageable_mem_access_on_gpu, uvm_pageable_on_gpu),
 	PLAIN(UVM_PREVENT_MIGRATION, 272, 264, uvm_migration_of_groups),
 	PLAIN(UVM_ALLOW_MIGRATION, 272, 264, uvm_migration_of_groups),
-	PLAIN(UVM_SET_PREFERRED_LOCATION, 40, 32, uvm_set_preferred),
+	{ .cmd = UVM_SET_PREFERRED_LOCATION,
+	  .bytes = 40,
+	  .status_field = offsetof(struct nvabi_version, uvm_preferred_location_status_off),
+	  .handle = uvm_set_preferred },
 	PLAIN(UVM_UNSET_PREFERRED_LOCATION, 24, 16, uvm_policy_range),
 	PLAIN(UVM_ENABLE_READ_DUPLICATION, 24, 16, uvm_policy_range),
 	PLAIN(UVM_DISABLE_READ_DUPLICATION, 24, 16, uvm_policy_range),
@@ -331,7 +339,6 @@ const struct file_operations sim_uvm_ops = {
 	.release = uvm_release,
 	.unlocked_ioctl = uvm_ioctl,
 	.mmap = uvm_mmap,
-	.llseek = noop_llseek,
 };
 
 int sim_uvm_init(void)

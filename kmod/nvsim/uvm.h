@@ -98,6 +98,7 @@ void uvm_gpus_remove_all(struct sim_uvm_space *space);
 struct sim_card *uvm_card(struct sim_uvm_space *space, const u8 *uuid); /* registered; lock */
 struct sim_vaspace *uvm_vaspace(struct sim_uvm_space *space, const u8 *uuid); /* lock */
 bool uvm_is_cpu(const u8 *uuid);
+bool uvm_mm_released(const struct sim_uvm_space *space); /* MM_INITIALIZE's file is closed */
 bool uvm_client_usable(const struct sim_client *client);
 
 u32 uvm_create_external(struct sim_uvm_space *space, void *params);

@@ -120,6 +120,19 @@ static u64 most_gpus(void)
 	return (sim_abi->uvm_map_external_count_off - 24) / sizeof(struct attributes);
 }
 
+/* Each GPU that is named must have an address space here; that is asked first. */
+static bool gpus_known(struct sim_uvm_space *space, const struct attributes *gpus, u64 count)
+{
+	bool known = true;
+	u64 i;
+
+	down_read(&space->lock);
+	for (i = 0; i < count; i++)
+		known = known && uvm_vaspace(space, gpus[i].uuid);
+	up_read(&space->lock);
+	return known;
+}
+
 static u32 map_on_all(struct sim_uvm_space *space, const struct external *e,
 		      struct sim_memory *memory)
 {
@@ -152,6 +165,8 @@ u32 uvm_map_external(struct sim_uvm_space *space, void *params)
 		return NV_ERR_INVALID_ARGUMENT;
 	if (!lies_in(space, UVM_RANGE_EXTERNAL, e.base, e.bytes))
 		return NV_ERR_INVALID_ADDRESS;
+	if (!gpus_known(space, e.gpus, e.count))
+		return NV_ERR_INVALID_DEVICE;
 	status = memory_get(e.h_client, e.h_memory, e.offset, e.bytes, &memory);
 	if (status)
 		return status;
@@ -324,10 +339,16 @@ static u32 pool_map(struct sim_uvm_space *space, u64 base, u64 bytes)
 u32 uvm_alloc_semaphores(struct sim_uvm_space *space, void *params)
 {
 	u64 base = get_unaligned((u64 *)params), bytes = get_unaligned((u64 *)(params + 8));
+	u32 count_off = sim_abi->uvm_semaphore_pool_status_off - 8;
+	u64 count = get_unaligned((u64 *)(params + count_off));
 	u32 status;
 
 	if (uvm_bad_range(base, bytes))
 		return NV_ERR_INVALID_ADDRESS;
+	if (count > (count_off - 16) / sizeof(struct attributes))
+		return NV_ERR_INVALID_ARGUMENT;
+	if (!gpus_known(space, params + 16, count))
+		return NV_ERR_INVALID_DEVICE;
 	down_write(&space->lock);
 	status = pool_insert(space, base, bytes);
 	if (!status) {

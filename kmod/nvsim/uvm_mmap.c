@@ -196,15 +196,18 @@ static int map_range(struct sim_uvm_space *space, struct vm_area_struct *vma)
 
 	if (!range)
 		return map_managed(space, vma);
-	if (range->type != UVM_RANGE_SEMAPHORES || range->on_cpu ||
-	    range->node.start != vma->vm_start || range->node.last != vma->vm_end - 1)
+	if (range->type != UVM_RANGE_SEMAPHORES)
+		return -EADDRINUSE;
+	if (range->on_cpu || range->node.start != vma->vm_start ||
+	    range->node.last != vma->vm_end - 1)
 		return -EINVAL;
 	return map_semaphores(range, vma);
 }
 
 /*
  * -EBADFD     not initialised
- * -EOPNOTSUPP another process than the one of INITIALIZE
+ * -EOPNOTSUPP another process than the one of INITIALIZE, or MM_INITIALIZE's file is closed
+ * -EADDRINUSE a range of another kind is there
  * -EINVAL     offset is not the address, not shared and read-write, or the range is in use
  */
 int uvm_mmap(struct file *filp, struct vm_area_struct *vma)
@@ -215,7 +218,7 @@ int uvm_mmap(struct file *filp, struct vm_area_struct *vma)
 
 	if (!space)
 		return -EBADFD;
-	if (space->mm && space->mm != current->mm)
+	if (space->mm && (space->mm != current->mm || uvm_mm_released(space)))
 		return -EOPNOTSUPP;
 	if (vma->vm_start != vma->vm_pgoff << PAGE_SHIFT || (vma->vm_flags & need) != need)
 		return -EINVAL;

@@ -9,7 +9,7 @@
 bool uvm_bad_range(u64 base, u64 bytes)
 {
 	/* A range that ends with the last address has no address behind it: walks go on there. */
-	return !bytes || (base | bytes) & ~PAGE_MASK || base + bytes <= base;
+	return !base || !bytes || (base | bytes) & ~PAGE_MASK || base + bytes <= base;
 }
 
 /* ---- backing ---- */

@@ -50,13 +50,14 @@ def test_bad_frees_answer_as_the_driver_does_and_change_nothing(make: MakeTenant
                     status_of(card.free, UNKNOWN),
                     status_of(card.free, 0),
                     *(status_of(card.free, one) for one in below),
-                    status_of(client.heap_free, card.device, UNKNOWN),
                     status_of(client.free, above),
+                    status_of(client.heap_free, card.device, UNKNOWN),
                 ]
             )
             assert owner.charged() == 0
     assert answers[0] == answers[1]
-    assert all(answers[0])
+    # to RM_FREE nothing is as good as freed (tests/driver/parity)
+    assert answers[0] == [N.NV_OK] * 7 + [N.NV_ERR_OBJECT_NOT_FOUND]
 
 
 @pytest.mark.case("MA-03")
@@ -155,7 +156,7 @@ class Model:
 
     def bad_free(self) -> None:
         place = self.dice.choice(self.places)
-        assert status_of(place.client.free, UNKNOWN) == N.NV_ERR_OBJECT_NOT_FOUND
+        place.client.free(UNKNOWN)  # freeing nothing is no error, and changes nothing
 
     def dup(self) -> None:
         source, target = (self.dice.choice(self.places) for _ in range(2))
