@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Genuine NVIDIA programs on the simulated driver, without gpushare: one boot, many checks."""
+"""Genuine NVIDIA programs on the simulated driver, without gpushare: one boot, many checks.
+
+Once for each version of NVIDIA's user space that the guest has, on a driver of that version.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import pytest
 
 from tests.guest.sections import Section, boot
 
+# NVIDIA's user space in the guest (testbed/nvidia.py), and the CUDA version each says it is of
+VERSIONS: Final = {"535.261.03": "12020", "550.163.01": "12040"}
 NAME: Final = "NVIDIA nvsim A10"
 UUID: Final = "GPU-6e767369-6d00-4000-8000-000000000001"
 TOTAL: Final = 24 << 30
@@ -44,6 +49,8 @@ steps() {{
     printf '%s\\n' 'alloc 1G' memgetinfo 'free 0' 'free 0' 'alloc 64G' memgetinfo quit |
         cudaprobe step
 }}
+section devices grep "^195 " /proc/devices
+section driver cat /proc/driver/nvidia/version
 section list nvidia-smi -L
 section table nvidia-smi
 section query nvidia-smi -q
@@ -68,20 +75,34 @@ section refused cat /sys/kernel/debug/nvsim/refused
 """
 
 
+@pytest.fixture(scope="module", params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def sections() -> dict[str, Section]:
-    return boot(SCRIPT)
+def sections(version: str) -> dict[str, Section]:
+    return boot(SCRIPT, "--option", f"nvsim.version={version}")
+
+
+def test_the_driver_is_named_as_that_version_names_it(
+    sections: dict[str, Section], version: str
+) -> None:
+    names = ["nvidia-frontend"] if version.startswith("535.") else ["nvidia", "nvidiactl"]
+    assert sections["devices"].text.splitlines() == [f"195 {name}" for name in names]
+    assert f"  {version}  " in sections["driver"].text
 
 
 def test_nvidia_smi_lists_the_card(sections: dict[str, Section]) -> None:
     assert sections["list"] == Section(f"GPU 0: {NAME} (UUID: {UUID})\n", 0)
 
 
-def test_nvidia_smi_shows_the_whole_card_idle(sections: dict[str, Section]) -> None:
+def test_nvidia_smi_shows_the_whole_card_idle(sections: dict[str, Section], version: str) -> None:
     table = sections["table"]
     assert table.status == 0
-    assert "Driver Version: 535.261.03" in table.text
-    assert re.search(rf"0MiB / {TOTAL >> 20}MiB", table.text)
+    assert f"NVIDIA-SMI {version}" in table.text
+    assert f"Driver Version: {version}" in table.text
+    assert re.search(rf"0MiB / +{TOTAL >> 20}MiB", table.text)
     assert "No running processes found" in table.text
     assert "ERR!" not in table.text
 
@@ -100,11 +121,11 @@ def test_nvidia_smi_query_agrees_with_the_model(sections: dict[str, Section]) ->
         assert re.search(rf"^\s*{key}\s*: {re.escape(value)}$", query.text, re.M), key
 
 
-def test_pynvml_reads_what_the_truth_says(sections: dict[str, Section]) -> None:
+def test_pynvml_reads_what_the_truth_says(sections: dict[str, Section], version: str) -> None:
     assert sections["pynvml"].status == 0
     lines = dict(line.partition(" ")[::2] for line in sections["pynvml"].text.splitlines())
     assert lines == {
-        "driver": "535.261.03",
+        "driver": version,
         "count": "1",
         "name": NAME,
         "uuid": UUID,
@@ -115,10 +136,10 @@ def test_pynvml_reads_what_the_truth_says(sections: dict[str, Section]) -> None:
     }
 
 
-def test_cuda_initialises_and_knows_the_card(sections: dict[str, Section]) -> None:
+def test_cuda_initialises_and_knows_the_card(sections: dict[str, Section], version: str) -> None:
     info = sections["info"].values("info")
     assert sections["info"].status == 0, sections["info"].text
-    assert info["version"] == "12020"
+    assert info["version"] == VERSIONS[version]
     assert info["compute"] == "8.6"
     assert info["sms"] == "72"
     assert info["uuid"] == UUID
@@ -188,7 +209,7 @@ def test_a_process_is_listed_with_what_it_holds(sections: dict[str, Section]) ->
     table = sections["table-held"].text
     assert re.search(rf"\b{pid}\s+C\s+cudaprobe\s+{truth['objects'] >> 20}MiB", table), table
     shown = (truth["objects"] + truth["overhead"] + truth["managed"]) >> 20
-    assert f" {shown}MiB / {TOTAL >> 20}MiB" in table
+    assert re.search(rf" {shown}MiB / +{TOTAL >> 20}MiB", table)
 
 
 @pytest.mark.parametrize("name", ["idle", "after", "gone"])
