@@ -3,8 +3,8 @@
 
 What the driver answers is in parity/answers-VERSION.json, made by `python3 -m
 tests.driver.parity.guests`: nvsim is checked against it without building the driver, and the
-driver tier checks that the file is still what the driver says. What may differ is data with a
-reason each: parity/differences.py.
+driver tier checks that the file is still what the driver says (550: with GPUSHARE_LONG=1). What
+may differ is data with a reason each: parity/differences.py.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import pytest
 
 from tests.driver.parity import differences
 from tests.driver.parity.differences import Declared
-from tests.driver.parity.guests import AS_IT_IS, DRIVERS, Answers, asked, recorded
+from tests.driver.parity.guests import AS_IT_IS, BRANCHES, DRIVERS, Answers, asked, recorded
 
 SIMULATED = pytest.mark.parametrize("version", list(DRIVERS.values()))
-GENUINE = pytest.mark.parametrize("driver", list(DRIVERS))
+GENUINE = pytest.mark.parametrize("driver", BRANCHES)
 
 
 @cache

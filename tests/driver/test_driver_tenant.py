@@ -8,17 +8,15 @@ must never appear, and nobody may hang. GPUSHARE_LONG=1 runs all rounds, on both
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from typing import Final
 
 import pytest
 
-from tests.driver.parity.guests import DRIVERS, run
+from tests.driver.parity.guests import BRANCHES, LONG, run
 from tests.guest.test_races import RACES
 
-LONG: Final = os.environ.get("GPUSHARE_LONG") == "1"
 CARDLESS: Final = (
     "size-flip-alloc",
     "root-flip",
@@ -30,15 +28,6 @@ CARDLESS: Final = (
     "foreign",
 )
 RACE: Final = {race.name: race for race in RACES}
-BRANCHES: Final = [
-    pytest.param(
-        driver,
-        marks=pytest.mark.skipif(
-            driver != "nvidia-535" and not LONG, reason="a second branch: GPUSHARE_LONG=1"
-        ),
-    )
-    for driver in DRIVERS
-]
 
 
 @cache

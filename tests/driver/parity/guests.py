@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+
+import pytest
 
 HERE: Final = Path(__file__).resolve().parent
 RUN: Final = HERE.parents[1] / "guest" / "run"
@@ -20,6 +23,17 @@ AS_IT_IS: Final = (
     *("--modules", "nvsim"),
     *("--option", "nocard.objects=0", "--option", "nocard.open=1"),
 )
+
+LONG: Final = os.environ.get("GPUSHARE_LONG") == "1"
+BRANCHES: Final = [
+    pytest.param(
+        driver,
+        marks=pytest.mark.skipif(
+            driver != "nvidia-535" and not LONG, reason="a second branch: GPUSHARE_LONG=1"
+        ),
+    )
+    for driver in DRIVERS
+]
 
 Answers = Mapping[str, object]
 
