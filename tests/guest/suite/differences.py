@@ -23,7 +23,7 @@ DECLARED: Final[Mapping[str, str]] = {
     "window on physical memory": "a root caller has no special power",
     "firmware interface": "undocumented commands to the card's firmware",
     "accounting": "tells what other processes did",
-    "unknown client: alloc": "a client that isn't the tenant's is refused before the driver is asked",
+    "unknown client: alloc": "nobody's client is refused before the driver is asked",
     "vaspace of nobody": "a client that isn't the tenant's is refused before the driver is asked",
     "pinned memory by RM_ALLOC": "this way in, the driver would pin gpushare's own pages",
 }
