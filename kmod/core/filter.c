@@ -113,6 +113,9 @@ struct gsh_verdict gsh_filter_class(const struct nvabi_version *v, u32 class_id)
 		return allow(GSH_VERDICT_UNKNOWN);
 	if (row->flags & (NVABI_CLASS_KERNEL | NVABI_CLASS_PRIVILEGED))
 		return deny(NV_ERR_INSUFFICIENT_PERMISSIONS); /* the driver's own answer */
+	/* An empty handle, its commands are refused below; libcuda 550 gives up without it (measured). */
+	if (class_id == NV2081_BINAPI)
+		return allow(0);
 	for (i = 0; i < GSH_ARRAY_SIZE(denied_kinds); i++)
 		if (row->flags & denied_kinds[i].what)
 			return deny(denied_kinds[i].status);
@@ -398,8 +401,7 @@ static bool interface_is_denied(u32 cmd)
 	switch (cmd >> 16) {
 	case 0x0100: /* holds the driver's locks as a test */
 	case 0x208f: /* diagnosis: cache control, PCI configuration writes */
-	case 0x2081: /* undocumented */
-	case 0x2082:
+	case 0x2082: /* undocumented */
 	case 0x402c: /* I2C */
 	case 0x5080: /* controls to be run later */
 	case 0xa080: /* vGPU */
@@ -430,6 +432,8 @@ struct gsh_verdict gsh_filter_control(const struct nvabi_version *v, u32 cmd, u3
 	const struct control *row;
 
 	if (flags & NVOS54_FLAG_SERIALIZED)
+		return deny(NV_ERR_NOT_SUPPORTED);
+	if (cmd >> 16 == NV2081_BINAPI) /* undocumented; libraries do without */
 		return deny(NV_ERR_NOT_SUPPORTED);
 	if (interface_is_denied(cmd))
 		return deny(NV_ERR_INSUFFICIENT_PERMISSIONS);

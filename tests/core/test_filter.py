@@ -106,7 +106,7 @@ def test_calls_nobody_needs_are_refused(judge: Filter, number: int, status: int,
     "number",
     [
         *(0x3F, 0x42, 0xC2, 0x81, 0x82, 0x83, 0xE0, 0xF3, 0xF8, 0xF9, 0xFB, 0xFD, 0x503C),
-        *(0x2081, 0x2082, 0xC637, 0xC638, 0xC639, 0xC640, 0xF, 0xF1, 0x5080, 0x90CC, 0xB2CC),
+        *(0x2082, 0xC637, 0xC638, 0xC639, 0xC640, 0xF, 0xF1, 0x5080, 0x90CC, 0xB2CC),
         0xDE,  # a page with the card's free memory
         *(0xC763, 0xC863),  # who touched which memory of the card
         *(0x8F, 0x100, 0x101),  # watchdog of the card; locks held as a test
@@ -116,6 +116,13 @@ def test_dangerous_classes_are_refused_with_a_status(judge: Filter, number: int)
     verdict, status = judge("class", number)
     assert verdict == "DENY"
     assert status in {NOSUP, PERM}
+
+
+def test_undocumented_interface_is_an_empty_handle(judge: Filter) -> None:
+    """libcuda 550 does not start without the object, and does without its commands."""
+    assert judge("class", 0x2081)[0] == "ALLOW"
+    for command in (0x20810101, 0x20810108, 0x20818001):
+        assert judge("control", command, 0) == ("DENY", NOSUP)
 
 
 def test_classes_of_the_driver_itself_are_refused(judge: Filter, abi: Abi) -> None:

@@ -21,7 +21,6 @@ DECLARED: Final[Mapping[str, str]] = {
     "heap limit": "the heap is as large as the quota",
     "regions": "they sum up to the quota",
     "window on physical memory": "a root caller has no special power",
-    "firmware interface": "undocumented commands to the card's firmware",
     "accounting": "tells what other processes did",
     "unknown client: alloc": "nobody's client is refused before the driver is asked",
     "vaspace of nobody": "a client that isn't the tenant's is refused before the driver is asked",
