@@ -696,7 +696,7 @@ static const struct step {
 	{ "import", importing, CALLER | WORKERS },
 	{ "map", map_context, CALLER | WORKERS },
 	{ "mmap", mapping, CALLER },
-	{ "map-on-card", map_on_card, CALLER | WORKERS },
+	{ "map-on-card", map_on_card, CALLER },
 	{ "sizes", sizes, CALLER | WORKERS },
 	{ "sizes-behind-pointer", sizes_behind_pointer, CALLER | WORKERS },
 	{ "process-memory", process_memory, CALLER | WORKERS },
@@ -819,6 +819,8 @@ static bool says_so(enum fault_kind kind, int rc)
 
 static void start_over(struct ctx *c)
 {
+	close(c->netlink); /* an answer may still lie in it */
+	c->netlink = genl_open();
 	uvm_stop(&c->uvm);
 	rm_stop(&c->rm);
 	if (rm_start(&c->rm, FOLDER) || uvm_start(&c->uvm, &c->rm, c->books.uuid)) {
@@ -888,6 +890,16 @@ static bool works_again(struct ctx *c, const struct step *step, struct outcome *
 	return !rc;
 }
 
+/* Where the answer could not be copied out, the call may have acted all the same: as with
+ * the driver itself, what it made then lasts until its file is closed. */
+static void as_if_never_made(struct ctx *c, const struct step *step)
+{
+	step->run(c, UNDO);
+	step->run(c, CLEAR);
+	start_over(c);
+	step->run(c, PREPARE);
+}
+
 /* False: the call has no Nth place. */
 static bool one_place(struct ctx *c, const struct step *step, struct outcome *o, unsigned int n)
 {
@@ -906,6 +918,8 @@ static bool one_place(struct ctx *c, const struct step *step, struct outcome *o,
 			   (unsigned int)rc);
 	if (!met && rc)
 		went_wrong(o, "place %u, which it has not: %d (0x%x)", n, rc, (unsigned int)rc);
+	if (rc && kind == FAULT_COPY)
+		as_if_never_made(c, step);
 	if (rc && !works_again(c, step, o, n))
 		return false;
 	rc = step->run(c, UNDO);
@@ -953,6 +967,7 @@ static void begin(struct ctx *c, const char *card)
 
 	c->card = card;
 	c->fd = c->other = c->fresh.fd = c->fresh.mm_fd = -1;
+	c->second.ctl = c->second.gpu = -1;
 	c->netlink = genl_open();
 	genl_family = genl_find(c->netlink);
 	rc = genl_tenant_new(c->netlink, TENANT, card, QUOTA);
