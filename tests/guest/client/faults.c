@@ -817,10 +817,16 @@ static bool says_so(enum fault_kind kind, int rc)
 	}
 }
 
+/* An answer may still lie in the old one, or a dump be half told. */
+static void fresh_socket(struct ctx *c)
+{
+	close(c->netlink);
+	c->netlink = genl_open();
+}
+
 static void start_over(struct ctx *c)
 {
-	close(c->netlink); /* an answer may still lie in it */
-	c->netlink = genl_open();
+	fresh_socket(c);
 	uvm_stop(&c->uvm);
 	rm_stop(&c->rm);
 	if (rm_start(&c->rm, FOLDER) || uvm_start(&c->uvm, &c->rm, c->books.uuid)) {
@@ -918,6 +924,8 @@ static bool one_place(struct ctx *c, const struct step *step, struct outcome *o,
 			   (unsigned int)rc);
 	if (!met && rc)
 		went_wrong(o, "place %u, which it has not: %d (0x%x)", n, rc, (unsigned int)rc);
+	if (rc)
+		fresh_socket(c);
 	if (rc && kind == FAULT_COPY)
 		as_if_never_made(c, step);
 	if (rc && !works_again(c, step, o, n))
