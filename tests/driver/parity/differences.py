@@ -89,7 +89,6 @@ _TENANT: Final[Declared] = {
     "transfer of the greatest length": "one byte more than an ioctl's number can say",
     "class 0x71 under the client": DENIED,
     "class 0xf8 under the client": DENIED,
-    "class 0x2081 under the client": DENIED,
     "class 0x503c under the client": DENIED,
     "class 0xc637 under the client": DENIED,
     "a stranger's client: dup": SOURCE_FIRST,
