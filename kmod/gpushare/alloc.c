@@ -209,6 +209,27 @@ static bool enter_memory(struct gsh_job *job, u32 handle, struct gsh_mem *mem)
 	return obj;
 }
 
+/* What is charged and has no handle in the books goes with the file of its client; where
+ * there is no memory even for that, with the tenant. */
+static void keep_charged(struct gsh_job *job, struct gsh_mem *mem)
+{
+	struct gsh_hold *room = kzalloc(sizeof(*room), GFP_KERNEL_ACCOUNT);
+	struct gsh_tenant *tenant = job->file->tenant;
+	struct gsh_client *client;
+
+	if (!room || !mem) {
+		kfree(room);
+		kfree(mem);
+		return;
+	}
+	mutex_lock(&tenant->registry);
+	client = gsh_client_find(tenant, job->req.h_client);
+	gsh_mem_get(mem, false);
+	room->mem = mem;
+	list_add(&room->link, client ? &client->real->kept : &job->file->r->kept);
+	mutex_unlock(&tenant->registry);
+}
+
 /* The true size is the driver's own figure, in a copy only the driver wrote to. */
 static void settle_memory(struct gsh_job *job, u32 handle, u64 bytes)
 {
@@ -223,9 +244,12 @@ static void settle_memory(struct gsh_job *job, u32 handle, u64 bytes)
 	job->reserved_bytes = 0;
 	if (mem && enter_memory(job, handle, mem))
 		return;
-	/* No room in the books: freed, or left charged for good. */
-	if (take_back(job, handle))
-		gsh_share_release(share, GSH_CHARGE_OBJECT, bytes);
+	/* No room in the books: freed, or left charged. */
+	if (!take_back(job, handle)) {
+		keep_charged(job, mem);
+		return;
+	}
+	gsh_share_release(share, GSH_CHARGE_OBJECT, bytes);
 	kfree(mem);
 }
 
@@ -284,9 +308,12 @@ static struct gsh_card *card_of_new(struct gsh_job *job, struct gsh_client *clie
  * It stays charged, and the file is taken out of use. */
 static void settle_unknown(struct gsh_job *job)
 {
+	struct gsh_mem *mem = gsh_mem_create(job->share, job->reserved_bytes);
+
 	gsh_share_settle(job->share, GSH_CHARGE_OBJECT, job->reserved_bytes, job->reserved_bytes);
 	job->reserved_bytes = 0;
 	WRITE_ONCE(job->file->r->dead, true);
+	keep_charged(job, mem);
 }
 
 static void settle_vidmem(struct gsh_job *job, u32 handle, const void *size)

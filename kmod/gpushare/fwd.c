@@ -306,6 +306,10 @@ static void job_finish(struct worker *w, struct gsh_job *job)
 		job->settle(job);
 	if (job->held)
 		up(job->held);
+	/* A caller that closes its file and deletes its tenant next shall not find it open. */
+	if (job->vfile)
+		fput(job->vfile);
+	job->vfile = NULL;
 	complete_all(&job->done);
 	gsh_job_put(job);
 }
@@ -452,9 +456,9 @@ static int worker_create(struct gsh_fwd *fwd)
 		return -ENOMEM;
 	w->fwd = fwd;
 	task = kthread_create(worker_main, w, "gpushare_fwd");
-	if (IS_ERR(task)) {
+	if (IS_ERR(task)) { /* EAGAIN where no process number could be had */
 		kfree(w);
-		return PTR_ERR(task);
+		return -ENOMEM;
 	}
 	w->task = get_task_struct(task);
 	spin_lock(&fwd->lock);

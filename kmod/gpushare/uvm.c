@@ -867,7 +867,7 @@ static long mm_initialize(struct file *vfile, struct gsh_file *f, unsigned long 
 	if (IS_ERR(task)) {
 		module_put(THIS_MODULE);
 		kref_put(&m->ref, mm_init_release);
-		rc = PTR_ERR(task);
+		rc = -ENOMEM; /* the kernel says EAGAIN too, which asks to try again at once */
 	} else if (!wait_for_completion_killable(&m->done)) {
 		rc = m->rc;
 		params.rm_status = m->status;
