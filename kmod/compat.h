@@ -197,6 +197,16 @@ static inline struct cgroup *compat_cgroup_get_from_id(u64 id)
 #define compat_dumpit_attrs(dump) ((dump)->attrs)
 #endif
 
+/* ---- work ---- */
+
+/* 6.17: the queue that is bound to no processor has a new name, 128ea9f6ccfb; later kernels
+ * tell the log of whoever uses the old one. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define compat_unbound_wq system_dfl_wq
+#else
+#define compat_unbound_wq system_unbound_wq
+#endif
+
 /* ---- headers that moved ---- */
 
 #if __has_include(<linux/hex.h>)

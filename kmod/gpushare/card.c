@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "gpushare.h"
 #include "nvabi/controls.h"
 
@@ -226,7 +227,7 @@ static int read_addresses(struct gsh_card *card)
 	struct address_work w = { .card = card };
 
 	INIT_WORK_ONSTACK(&w.work, read_addresses_work);
-	queue_work(system_unbound_wq, &w.work);
+	queue_work(compat_unbound_wq, &w.work);
 	flush_work(&w.work);
 	destroy_work_on_stack(&w.work);
 	return w.err;
