@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The same genuine programs in one guest, directly on the driver and as a tenant.
 
-The tenant has all that can be granted, so that its outputs equal those on the
-whole card but for what DECLARED names. Each entry says why.
+Once for each version of NVIDIA's user space that the guest has. The tenant has all that can be
+granted, so that its outputs equal those on the whole card but for what DECLARED names. Each entry
+says why.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tests.guest.sections import Section, boot
 
 pytestmark = pytest.mark.guest
 
+VERSIONS: Final = ("535.261.03", "550.163.01")
 PROGRAMS: Final = {
     "list": "nvidia-smi -L",
     "table": "nvidia-smi",
@@ -59,14 +61,20 @@ def _script() -> str:
         f"section pool gpushare run par -- cudaprobe pool 64M {POOL_ROUNDS}",
         "section figures gpushare show par -o json",
         "section delete gpushare delete par",
+        "small() { gpushare create small --memory 2GiB >/dev/null; }",
+        "section small small",
+        "section quota gpushare run small -- cudaprobe alloc 512M",
+        "section quota-vmm gpushare run small -- cudaprobe vmm 3G",
+        "section quota-managed gpushare run small -- cudaprobe managed 3G",
+        "section small-delete gpushare delete small",
         "section after truth",
     ]
     return "\n".join(lines)
 
 
-@pytest.fixture(scope="module")
-def sections() -> dict[str, Section]:
-    return boot(_script(), product=True)
+@pytest.fixture(scope="module", params=VERSIONS)
+def sections(request: pytest.FixtureRequest) -> dict[str, Section]:
+    return boot(_script(), "--option", f"nvsim.version={request.param}", product=True)
 
 
 def blank(text: str) -> list[str]:
@@ -82,6 +90,35 @@ def test_a_tenant_sees_what_the_card_shows(sections: dict[str, Section], name: s
     assert blank(tenant.text) == blank(direct.text)
 
 
+def test_the_quota_is_the_end_of_memory(sections: dict[str, Section]) -> None:
+    quota = sections["quota"]
+    assert quota.status == 0, quota.text
+    refused = quota.values("refused")
+    assert refused["name"] == "CUDA_ERROR_OUT_OF_MEMORY"
+    assert int(refused["n"]) in (3, 4), "of 2 GiB the context takes its part"
+    before, after = (
+        int(line.split("free=")[1].split()[0])
+        for line in quota.text.splitlines()
+        if line.startswith("memory ")
+    )
+    assert before < 512 << 20 <= after
+    assert "ok release" in quota.text
+
+
+def test_more_than_the_quota_is_refused_without_an_address(sections: dict[str, Section]) -> None:
+    vmm = sections["quota-vmm"]
+    assert vmm.status == 0, vmm.text
+    assert vmm.values("refused")["name"] == "CUDA_ERROR_OUT_OF_MEMORY"
+    assert "ok release" in vmm.text
+
+
+def test_more_managed_memory_than_the_quota_is_refused(sections: dict[str, Section]) -> None:
+    """A refused mmap is all the driver's interface has for this; libcuda calls it unknown (999)."""
+    managed = sections["quota-managed"]
+    assert re.search(r"^(failed managed-alloc|refused managed) ", managed.text, re.M), managed.text
+    assert "ok release" in managed.text
+
+
 @pytest.mark.case("MA-04")
 def test_stream_ordered_pools_do_not_drift(sections: dict[str, Section]) -> None:
     pool = sections["pool"]
@@ -93,6 +130,7 @@ def test_stream_ordered_pools_do_not_drift(sections: dict[str, Section]) -> None
 
 
 def test_nothing_is_left_behind(sections: dict[str, Section]) -> None:
-    assert sections["delete"].status == 0, sections["delete"].text
+    for name in ("delete", "small-delete"):
+        assert sections[name].status == 0, sections[name].text
     assert "memories 0\n" in sections["after"].text
     assert "pages 0\n" in sections["after"].text
