@@ -11,12 +11,15 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "rm.h"
 
-#define PER_THREAD 256
+#define PER_THREAD   256
+#define MOST_RETRIES 10000 /* a driver that fails each time is an error, not a wait */
 
 struct board { /* shared by all processes */
 	pthread_barrier_t start, full, freed, checked;
@@ -25,6 +28,7 @@ struct board { /* shared by all processes */
 
 struct process {
 	struct rm rm;
+	pid_t watcher;
 	unsigned int rounds;
 	uint64_t chunk;
 	struct board *board;
@@ -42,21 +46,23 @@ static int ask(const struct process *p, uint32_t *handle)
 /* How many it got. */
 static unsigned int fill(const struct process *p, uint32_t *handles)
 {
-	unsigned int got = 0;
+	unsigned int got = 0, retries = 0;
 	int rc;
 
 	while (got < PER_THREAD) {
 		rc = ask(p, &handles[got]);
 		if (rc == NV_ERR_NO_MEMORY)
 			break;
-		if (!rc)
+		if (!rc) {
 			got++;
-		else if (rc < 0)
+			continue;
+		}
+		if (rc < 0 || ++retries > MOST_RETRIES) {
+			fprintf(stderr, "mb08: allocation: %d\n", rc);
 			atomic_fetch_add(&p->board->errors, 1);
-		else
-			atomic_fetch_add(&p->board->failures, 1);
-		if (rc < 0)
 			break;
+		}
+		atomic_fetch_add(&p->board->failures, 1);
 	}
 	return got;
 }
@@ -81,16 +87,31 @@ static void *thread(void *arg)
 	return NULL;
 }
 
+/* The others stand at a barrier that this process won't reach: end them all. */
+static int give_up(const struct process *p, const char *what, int rc)
+{
+	fprintf(stderr, "mb08: %s: %d\n", what, rc);
+	kill(p->watcher, SIGTERM);
+	return 1;
+}
+
 static int process(const char *dir, struct process *p, unsigned int threads)
 {
 	pthread_t *ids = calloc(threads, sizeof(*ids));
 	unsigned int i;
+	int rc;
 
-	if (!ids || rm_start(&p->rm, dir))
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != p->watcher) /* ended already */
 		return 1;
-	for (i = 0; i < threads; i++)
-		if (pthread_create(&ids[i], NULL, thread, p))
-			return 1;
+	rc = ids ? rm_start(&p->rm, dir) : -ENOMEM;
+	if (rc)
+		return give_up(p, "start", rc);
+	for (i = 0; i < threads; i++) {
+		rc = pthread_create(&ids[i], NULL, thread, p);
+		if (rc)
+			return give_up(p, "thread", rc);
+	}
 	for (i = 0; i < threads; i++)
 		pthread_join(ids[i], NULL);
 	return 0;
@@ -161,6 +182,7 @@ int main(int argc, char **argv)
 	if (board == MAP_FAILED)
 		return 2;
 	p.board = board;
+	p.watcher = getpid();
 	barrier(&board->start, processes * threads + 1);
 	barrier(&board->full, processes * threads + 1);
 	barrier(&board->freed, processes * threads + 1);

@@ -207,7 +207,9 @@ def test_limit_holds_however_a_process_begins(genl: Genl, card: KernelCard) -> N
                     str(SYSFS / "c1" / card.uuid / "charged_bytes"),
                 ]
                 argv = [*words, *program, "1", "1", "1", str(chunk), str(fits)]
-                done = subprocess.run(argv, capture_output=True, text=True, check=False)
+                done = subprocess.run(
+                    argv, capture_output=True, text=True, check=False, timeout=120
+                )
                 assert done.returncode == 0, (way, chunk, done.stdout, done.stderr)
                 owner.settled()
 
