@@ -29,6 +29,12 @@ class Kernel:
         return boot if boot.exists() else self.modules / "vmlinuz"
 
     @property
+    def config(self) -> list[str]:
+        """Lines of the configuration that it was compiled with."""
+        boot = self.folder / "boot" / f"config-{self.release}"
+        return (boot if boot.exists() else self.modules / "config").read_text().splitlines()
+
+    @property
     def headers(self) -> Path:
         """As seen in the tools chroot when `binds` are mounted there."""
         return Path("/usr/src") / f"linux-headers-{self.release}"
