@@ -361,6 +361,8 @@ struct gsh_hold {
 struct gsh_obj {
 	u32 handle, parent, h_class;
 	struct gsh_client *client;
+	struct list_head sibling; /* its parent's children, where the books know that one */
+	struct list_head children; /* gsh_obj.sibling */
 	struct gsh_card *card; /* devices, subdevices and memory */
 	struct gsh_mem *mem; /* reference, or NULL */
 	bool borrowed; /* a second handle: duplicated or imported */

@@ -83,6 +83,7 @@ static void obj_free(struct gsh_obj *obj)
 	trace_gpushare_object_gone(client, obj->handle, obj->parent, obj->h_class,
 				   obj->mem ? obj->mem->bytes : 0);
 	xa_erase(&client->objects, obj->handle);
+	list_del(&obj->sibling);
 	client->nobjects--;
 	if (obj->mem)
 		gsh_mem_put(obj->mem, true);
@@ -95,7 +96,7 @@ static void obj_free(struct gsh_obj *obj)
 struct gsh_obj *gsh_obj_create(struct gsh_client *client, u32 handle, u32 parent, u32 h_class)
 {
 	struct gsh_obj *old = gsh_obj_find(client, handle);
-	struct gsh_obj *obj;
+	struct gsh_obj *obj, *above;
 
 	if (old) /* the driver gave the handle anew: the old one went with another */
 		gsh_obj_destroy(old);
@@ -106,46 +107,33 @@ struct gsh_obj *gsh_obj_create(struct gsh_client *client, u32 handle, u32 parent
 	obj->parent = parent;
 	obj->h_class = h_class;
 	obj->client = client;
+	INIT_LIST_HEAD(&obj->sibling);
+	INIT_LIST_HEAD(&obj->children);
 	if (xa_err(xa_store(&client->objects, handle, obj, GFP_KERNEL_ACCOUNT))) {
 		kfree(obj);
 		return NULL;
 	}
+	above = gsh_obj_find(client, parent);
+	if (above)
+		list_add(&obj->sibling, &above->children);
 	client->nobjects++;
 	trace_gpushare_object_new(client, handle, parent, h_class, 0);
 	return obj;
 }
 
-/* A handle's children point to it, so the tree is walked by passes until
- * nothing hangs below; deep trees do not occur (client, device, group, channel, engine). */
-static bool free_children(struct gsh_client *client, u32 parent)
-{
-	struct gsh_obj *obj;
-	unsigned long index;
-	bool any = false;
-
-	xa_for_each(&client->objects, index, obj)
-		if (obj->parent == parent) {
-			any = true;
-			gsh_obj_destroy(obj);
-		}
-	return any;
-}
-
-static bool may_have_children(u32 h_class)
-{
-	return h_class != NV01_MEMORY_LOCAL_USER && h_class != NV01_MEMORY_SYSTEM &&
-	       h_class != NV01_EVENT_OS_EVENT && h_class != NV50_MEMORY_VIRTUAL;
-}
-
+/* As the driver does, with all below it. One after the other, not by calling itself: what the
+ * driver has freed along may have made chains here that are longer than any of the driver's. */
 void gsh_obj_destroy(struct gsh_obj *obj)
 {
-	struct gsh_client *client = obj->client;
-	u32 handle = obj->handle;
-	bool parent = may_have_children(obj->h_class);
+	LIST_HEAD(doomed);
 
-	obj_free(obj);
-	if (parent)
-		free_children(client, handle);
+	list_move(&obj->sibling, &doomed);
+	while (!list_empty(&doomed)) {
+		obj = list_first_entry(&doomed, struct gsh_obj, sibling);
+		list_splice_init(&obj->children, &doomed);
+		obj_free(obj);
+		cond_resched();
+	}
 }
 
 /* The card of a device, a subdevice, or anything below one. */
@@ -265,7 +253,7 @@ void gsh_client_destroy(struct gsh_client *client)
 	unsigned long index;
 
 	xa_for_each(&client->objects, index, obj)
-		obj_free(obj);
+		gsh_obj_destroy(obj);
 	xa_destroy(&client->objects);
 	trace_gpushare_object_gone(client, client->handle, 0, NV01_ROOT_CLIENT, 0);
 	gsh_client_disown(client);

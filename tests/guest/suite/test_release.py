@@ -21,6 +21,7 @@ import pytest
 
 from tests.guest.rm import truth
 from tests.guest.rm.abi import MIB, N
+from tests.guest.rm.abi import make as block
 from tests.guest.rm.card import Card
 from tests.guest.rm.client import Client, Refused, status_of
 from tests.guest.rm.genl import Genl, Refusal
@@ -363,3 +364,35 @@ def test_driver_that_closes_late_keeps_the_charge_till_then(make: MakeTenant) ->
     finally:
         late.write_text(was)
     owner.settled()
+
+
+def test_freed_parents_leave_no_chain_in_the_books(make: MakeTenant) -> None:
+    """An event below memory goes with it. Its number is taken anew, for memory that has the next
+    event below, and so on: what the books forgot to drop each time would hang below one object in
+    the end, a thousand deep."""
+    owner = make("c1", 64 * MIB)
+    with Client(owner.nodes) as client, Card(client) as card:
+        client.os_event(card.node)
+        last = 0
+        for number in range(0x51000000, 0x51000000 + 1000):
+            card.memory(64 << 10, handle=number)
+            if last:
+                _event(client, card, number, last)
+            card.free(number)
+            last = number
+        _event(client, card, card.subdevice, last)
+        client.free(last)
+        assert owner.charged() == 0
+        card.memory(MIB)
+    owner.settled()
+
+
+def _event(client: Client, card: Card, parent: int, handle: int) -> None:
+    params = block(
+        "nv0005_alloc",
+        h_parent_client=client.handle,
+        h_src_resource=parent,
+        h_class=N.NV01_EVENT_OS_EVENT,
+        data=card.node.fd,
+    )
+    client.alloc(parent, N.NV01_EVENT, params, handle=handle)
