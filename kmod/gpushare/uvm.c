@@ -224,18 +224,24 @@ static void free_mm(struct mapped_mm *m, bool from_its_work)
 	kfree(m);
 }
 
+/* After the last mapping the kernel lets go of the program's file (__mmput()). The mappings
+ * themselves are no place to look at: up to Linux 5.16 they are freed without a lock. */
+static bool has_ended(struct mm_struct *mm)
+{
+	return !rcu_access_pointer(mm->exe_file);
+}
+
 /* The address space is on its way out. Its mappings, and the card's memory behind
- * them, go at the end of that: until the tree is empty it stays charged. */
+ * them, go at the end of that: until then it stays charged. */
 static void recount_dead(struct mapped_mm *m)
 {
 	bool last = false;
 
-	if (!mmap_read_trylock(m->mm)) {
+	if (!has_ended(m->mm)) {
 		recount_later(m, RECOUNT_AGAIN_MS);
 		return;
 	}
-	set_bytes(m, count(m->uvm, m->mm, NULL));
-	mmap_read_unlock(m->mm);
+	set_bytes(m, 0);
 	spin_lock(&m->uvm->lock);
 	if (!m->gone && !m->bytes) {
 		m->gone = last = true;
