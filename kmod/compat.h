@@ -12,6 +12,7 @@
 #include <linux/fs.h>
 #include <linux/highmem.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/mount.h>
 #include <linux/version.h>
 
@@ -195,6 +196,13 @@ static inline struct cgroup *compat_cgroup_get_from_id(u64 id)
 #define compat_dumpit_attrs(dump) ((dump)->info.attrs)
 #else
 #define compat_dumpit_attrs(dump) ((dump)->attrs)
+#endif
+
+/* ---- threads ---- */
+
+/* 5.17 renamed module_put_and_exit(); stable branches of earlier kernels have followed. */
+#ifndef module_put_and_kthread_exit
+#define module_put_and_kthread_exit(code) module_put_and_exit(code)
 #endif
 
 /* ---- work ---- */
