@@ -4,6 +4,9 @@
 Each test in there becomes one here. The guest has one processor: a call is handed to a forwarding
 thread and back, and with two simulated processors each handover waits for the host's scheduler.
 What is about two at once runs in a second guest. GPUSHARE_LONG=1 runs the full counts.
+
+The same calls are asked of drivers of other versions, whose layouts differ: a choice of files, with
+GPUSHARE_LONG=1 nearly all.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ BEGIN = "<<<<<< results"
 LONG = os.environ.get("GPUSHARE_LONG") == "1"
 SECONDS = 5 * 3600 if LONG else 420
 PARALLEL = "test_race.py"  # what is about two processors at once
+RELOAD = "test_reload.py"  # loads nvsim as the usual version
+OTHER_VERSIONS = ("550.163.01", "570.211.01")
+OTHER_FILES = ("test_memory.py", "test_parity.py", "test_views.py")
 
 pytestmark = pytest.mark.guest
 
@@ -61,10 +67,29 @@ def _results(text: str) -> dict[str, list[tuple[str, Result]]]:
     return found
 
 
+def _files(cpus: int, version: str) -> str:
+    """What a guest runs, for pytest's command line."""
+    if cpus > 1:
+        return f"{SUITE}/{PARALLEL}"
+    if not version:
+        return f"{SUITE} --ignore={SUITE}/{PARALLEL}"
+    if LONG:
+        return f"{SUITE} --ignore={SUITE}/{PARALLEL} --ignore={SUITE}/{RELOAD}"
+    return " ".join(f"{SUITE}/{name}" for name in OTHER_FILES)
+
+
+def names() -> list[str]:
+    """The tests that are to have run on a driver of another version."""
+    every = names_in(GUEST / "suite")
+    if LONG:
+        return [name for name in every if not name.startswith((PARALLEL, RELOAD))]
+    return [name for name in every if name.startswith(OTHER_FILES)]
+
+
 @cache
-def suite(cpus: int) -> Run:
+def suite(cpus: int, version: str = "") -> Run:
     """The tests of one guest, which boots at the first question."""
-    chosen = f"{SUITE}/{PARALLEL}" if cpus > 1 else f"{SUITE} --ignore={SUITE}/{PARALLEL}"
+    chosen = _files(cpus, version)
     passed = [
         shlex.quote(f"{name}={value}")
         for name, value in os.environ.items()
@@ -75,6 +100,8 @@ def suite(cpus: int) -> Run:
         f" echo '{BEGIN}'; cat /tmp/results.xml; exit $rc"
     )
     options = ["--bare", "--cards", "2", "--cpus", str(cpus), "--timeout", str(SECONDS)]
+    if version:
+        options += ["--option", f"nvsim.version={version}"]
     argv = [str(GUEST / "run"), *options, "--", "sh", "-c", script]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     output, _, results = done.stdout.partition(BEGIN)
@@ -85,9 +112,7 @@ def suite(cpus: int) -> Run:
         return Run(done.returncode or 1, {}, f"no results from the guest:\n{told}")
 
 
-@pytest.mark.parametrize("name", names_in(GUEST / "suite"))
-def test_inside(name: str) -> None:
-    run = suite(2 if name.startswith(PARALLEL) else 1)
+def _judge(run: Run, name: str) -> None:
     variants = run.results.get(name)
     if variants is None:
         pytest.fail(f"{name} has not run in the guest:\n{run.output}", pytrace=False)
@@ -97,6 +122,23 @@ def test_inside(name: str) -> None:
     skipped = {result.skipped for _, result in variants if result.skipped}
     if skipped:
         pytest.skip(", ".join(skipped))
+
+
+@pytest.mark.parametrize("name", names_in(GUEST / "suite"))
+def test_inside(name: str) -> None:
+    _judge(suite(2 if name.startswith(PARALLEL) else 1), name)
+
+
+@pytest.mark.parametrize("version", OTHER_VERSIONS)
+@pytest.mark.parametrize("name", names())
+def test_on_other_drivers(version: str, name: str) -> None:
+    _judge(suite(1, version), name)
+
+
+@pytest.mark.parametrize("version", OTHER_VERSIONS)
+def test_guest_of_another_driver_ends_well(version: str) -> None:
+    run = suite(1, version)
+    assert run.status == 0, run.output
 
 
 @pytest.mark.parametrize("cpus", [1, 2])
