@@ -86,6 +86,9 @@ int gsh_card_free_bytes(struct gsh_card *card, u64 *bytes);
 
 /* ---- the driver's kernel interface (rmops.c): no owner, kernel privilege ---- */
 
+const struct nvabi_version *gsh_versions(u32 *count); /* supported, oldest first */
+void gsh_version_nearest(char *text, u32 bytes); /* to the driver that is loaded */
+
 int gsh_rmops_init(void);
 void gsh_rmops_exit(void);
 u32 gsh_rm_control(u32 h_client, u32 h_object, u32 cmd, void *params, u32 size);

@@ -535,7 +535,7 @@ static int do_info_get(struct sk_buff *in, struct genl_info *info)
 	if (gsh_driver_flavour &&
 	    nla_put_string(skb, GPUSHARE_A_INFO_DRIVER_FLAVOUR, gsh_driver_flavour))
 		goto fail;
-	known = nvabi_versions(&n);
+	known = gsh_versions(&n);
 	for (i = 0; i < n; i++)
 		if (nla_put_string(skb, GPUSHARE_A_INFO_SUPPORTED_VERSIONS, known[i].string))
 			goto fail;

@@ -48,7 +48,9 @@ static void stack_put(struct stack stack)
 		ops.free_stack(stack.sp);
 }
 
-union op_buffer { /* the driver may know a longer structure than ours */
+/* The driver may know a longer structure than ours. Each call fills its own of the union whole:
+ * GCC 15 zeroes no more of a union than its first member. */
+union op_buffer {
 	struct nv_rm_op op;
 	u8 room[128];
 };
@@ -66,12 +68,14 @@ u32 gsh_rm_control(u32 h_client, u32 h_object, u32 cmd, void *params, u32 size)
 	union op_buffer b = { .op.op = NV_RMOP_CONTROL };
 	struct nvos54 *c = &b.op.u.control;
 
-	c->h_client = h_client;
-	c->h_object = h_object;
-	c->cmd = cmd;
-	c->p_params = (uintptr_t)params;
-	c->params_size = size;
-	c->status = NV_ERR_GENERIC;
+	*c = (struct nvos54){
+		.h_client = h_client,
+		.h_object = h_object,
+		.cmd = cmd,
+		.p_params = (uintptr_t)params,
+		.params_size = size,
+		.status = NV_ERR_GENERIC,
+	};
 	run(&b);
 	return c->status;
 }
@@ -83,13 +87,15 @@ u32 gsh_rm_alloc(u32 h_client, u32 h_parent, u32 *h_new, u32 h_class, void *para
 	if (gsh_version->alloc_is_nvos64) {
 		struct nvos64 *a = &b.op.u.alloc64;
 
-		a->h_root = h_client;
-		a->h_object_parent = h_parent;
-		a->h_object_new = *h_new;
-		a->h_class = h_class;
-		a->p_alloc_parms = (uintptr_t)params;
-		a->params_size = size;
-		a->status = NV_ERR_GENERIC;
+		*a = (struct nvos64){
+			.h_root = h_client,
+			.h_object_parent = h_parent,
+			.h_object_new = *h_new,
+			.h_class = h_class,
+			.p_alloc_parms = (uintptr_t)params,
+			.params_size = size,
+			.status = NV_ERR_GENERIC,
+		};
 		run(&b);
 		*h_new = a->h_object_new;
 		return a->status;
@@ -122,11 +128,33 @@ u32 gsh_rm_free(u32 h_client, u32 h_parent, u32 h_object)
 	return b.op.u.free.status;
 }
 
+/*
+ * A control that names a client which is gone costs an error line in the kernel log
+ * (src/nvidia/interface/deprecated/rmapi_deprecated_control.c, RmDeprecatedGetControlHandler).
+ * Sharing the object 0, which no client has, finds the client first and is silent
+ * (src/nvidia/src/libraries/resserv/src/rs_server.c, serverShareResourceAccess).
+ */
+static bool client_exists(u32 h_client)
+{
+	union op_buffer b = { .op.op = NV_RMOP_SHARE };
+	struct nvos57 *share = (struct nvos57 *)b.op.u.raw;
+
+	*share = (struct nvos57){ .h_client = h_client, .status = NV_ERR_GENERIC };
+	run(&b);
+	/* Only a clear "no such" counts: whatever else it is stays charged. The last is
+	 * 535's word where a later client is in the same bucket (_serverFindClientEntry). */
+	return share->status != NV_ERR_INVALID_CLIENT &&
+	       share->status != NV_ERR_INVALID_OBJECT_HANDLE &&
+	       share->status != NV_ERR_INVALID_OBJECT;
+}
+
 bool gsh_rm_exists(u32 h_client, u32 h_object, u32 *h_class)
 {
-	struct nv0000_handle_info info = { .h_object = h_object ?: h_client, .index = 2 };
+	struct nv0000_handle_info info = { .h_object = h_object, .index = 2 };
 	u32 status;
 
+	if (!h_object)
+		return client_exists(h_client);
 	status = gsh_rm_control(h_client, h_client, NV0000_CTRL_CLIENT_GET_HANDLE_INFO, &info,
 				sizeof(info));
 	if (h_class)
@@ -171,6 +199,17 @@ void gsh_rm_close_gpu(u32 gpu_id)
 	else
 		ops.close_gpu(gpu_id, stack.sp);
 	stack_put(stack);
+}
+
+/* The table is a header's: these are the one place that has it in this module. */
+const struct nvabi_version *gsh_versions(u32 *count)
+{
+	return nvabi_versions(count);
+}
+
+void gsh_version_nearest(char *text, u32 bytes)
+{
+	nvabi_version_nearest(gsh_driver_string, text, bytes);
 }
 
 /* By the module that answers. The proprietary flavour has the same name, but from 565

@@ -262,7 +262,7 @@ static int check_spec(const struct gsh_tenant_spec *spec, struct netlink_ext_ack
 	char nearest[48];
 
 	if (!gsh_version) {
-		nvabi_version_nearest(gsh_driver_string, nearest, sizeof(nearest));
+		gsh_version_nearest(nearest, sizeof(nearest));
 		gsh_refuse(
 			extack,
 			"driver %.16s is not supported, %s is: install that, or a gpushare that knows yours",
