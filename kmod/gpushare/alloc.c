@@ -386,7 +386,8 @@ static u32 check_device(struct gsh_job *job)
 	struct gsh_card *card = gsh_card_by_instance(job->req.device_instance);
 
 	if (!card || !gsh_tenant_share(tenant, card))
-		return NV_ERR_INVALID_CLASS; /* as for an instance that does not exist */
+		/* As for an instance that does not exist: measured, tests/driver/parity. */
+		return gsh_version->branch < 550 ? NV_ERR_INVALID_CLASS : NV_ERR_INVALID_STATE;
 	return NV_OK;
 }
 

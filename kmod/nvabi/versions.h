@@ -329,7 +329,7 @@ static inline const struct nvabi_version *nvabi_versions(__u32 *count)
 		{ .string = "550.135", NVABI_550_163_01 },
 		{ .string = "550.142", NVABI_550_163_01 },
 		{ .string = "550.144.03", NVABI_550_163_01 },
-		{ .string = "550.163.01", NVABI_550_163_01 },
+		{ .string = "550.163.01", NVABI_550_163_01, .verified = true },
 		{ .string = "570.86.15", NVABI_570_211_01 },
 		{ .string = "570.86.16", NVABI_570_211_01 },
 		{ .string = "570.124.04", NVABI_570_211_01 },

@@ -27,7 +27,7 @@ GUEST = Path(__file__).resolve().parent
 SUITE = "tests/guest/suite"
 BEGIN = "<<<<<< results"
 LONG = os.environ.get("GPUSHARE_LONG") == "1"
-SECONDS = 5 * 3600 if LONG else 420
+SECONDS = 5 * 3600 if LONG else 1200
 PARALLEL = "test_race.py"  # what is about two processors at once
 RELOAD = "test_reload.py"  # loads nvsim as the usual version
 OTHER_VERSIONS = ("550.163.01", "570.211.01")
