@@ -14,7 +14,7 @@ from .cpio import Archive
 from .errors import TestbedError
 
 # In load order; what is built into a kernel is skipped.
-DRIVERS = ("virtio_pci", "virtio_console", "nfit", "nd_pmem")
+DRIVERS = ("virtio_pci", "virtio_console", "nfit", "nd_pmem", "ext4")
 TREE = ("daemon", "cli", "tests", "udev", "packaging", "kmod", "pyproject.toml")
 SKIPPED = ("__pycache__", "node_modules")
 KEPT = 16
