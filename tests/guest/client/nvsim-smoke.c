@@ -386,7 +386,7 @@ static void managed(struct uvm *uvm) {
            memcpy(p, &base, 8);
            memcpy(p + 8, &bytes, 8);
            uvm_ioctl(uvm->fd, UVM_SET_PREFERRED_LOCATION, p);
-           memcpy(&s, p + 32, 4);
+           memcpy(&s, p + rm_abi()->uvm_preferred_location_status_off, 4);
            s;
          }),
          0x26);
