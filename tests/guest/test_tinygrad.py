@@ -70,12 +70,7 @@ def test_the_end_of_memory_is_a_memory_error(
 @pytest.mark.parametrize("name", ["direct-after", "tenant-after"])
 def test_nothing_is_left_behind(sections: dict[str, Section], name: str) -> None:
     left = sections[name].alive()
-    assert not left.keys() & {
-        "memories",
-        "pages",
-        "mappings",
-        "vaspaces",
-        "uvm_spaces",
-        "doorbells",
-    }
+    assert not left.keys() & {"memories", "pages", "mappings", "uvm_spaces", "doorbells"}
+    # gpushare's own, with which it keeps the card open
+    assert (left["clients"], left["vaspaces"]) == (1, 1)
     assert left["free"] == left["heap"]
