@@ -91,6 +91,7 @@ def test_charges_add_up_in_the_trace(make: MakeTenant, trace: Trace) -> None:
         assert int(settled["charged"]) == owner.share().charged
         assert int(settled["quota"]) == 64 * MIB
         assert settled["reserved"] == "0"
+    owner.settled()
     (released,) = trace.lines("gpushare_charge", op="release", kind="object")
     assert (released["bytes"], released["ok"]) == (str(8 * MIB), "1")
 
