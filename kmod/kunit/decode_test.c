@@ -98,7 +98,8 @@ static void known_calls_are_what_they_are(struct kunit *test)
 		KUNIT_EXPECT_EQ(test,
 				gsh_decode(v, rows[i].nr, rows[i].node, arg, rows[i].bytes - 1,
 					   &req),
-				rows[i].nr == NV_ESC_CARD_INFO ? 0 : -EINVAL);
+				rows[i].nr == NV_ESC_CARD_INFO && !v->checks_ioctl_sizes ? 0 :
+											   -EINVAL);
 		kfree(arg);
 	}
 }
